@@ -75,8 +75,3 @@ int delivery_finish(const struct iaprof_host *host, struct sender *sender, const
 	uint64_t missing = counts.rejected + counts.refused + counts.dropped + counts.unsent;
 	return missing ? fail(host, sender, &counts, missing, url, what) : 0;
 }
-
-bool delivery_is_url(const char *url)
-{
-	return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
-}

@@ -9,5 +9,3 @@
  * the singular, "profile".
  */
 int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url, const char *what);
-/* Returns whether a URL is one of HTTP. */
-bool delivery_is_url(const char *url);

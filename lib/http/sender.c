@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "http/handover.h"
+#include "http/headers.h"
 #include "http/request_queue.h"
 #include "http/spool.h"
 
@@ -379,38 +380,16 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Adds "key: value" for each pair of OTEL_EXPORTER_OTLP_HEADERS. Values are percent-encoded. */
-static bool add_headers(struct sender *sender)
-{
-	char *copy = strdup(sender->options.headers), *rest = copy;
-	bool good = copy != NULL;
-	for (char *pair; good && (pair = strsep(&rest, ","));) {
-		char *value = strchr(pair, '=');
-		pair += strspn(pair, " \t");
-		if (!value || value <= pair)
-			continue;
-		*value++ = '\0';
-		int length = 0;
-		char *decoded = curl_easy_unescape(sender->curl, value, 0, &length), *line = NULL;
-		/* A line break would begin another header. */
-		if (decoded && !strpbrk(decoded, "\r\n") && (size_t)length == strlen(decoded) &&
-		    asprintf(&line, "%s: %s", pair, decoded) >= 0) {
-			struct curl_slist *list = curl_slist_append(sender->headers, line);
-			good = list != NULL;
-			sender->headers = list ? list : sender->headers;
-		}
-		free(line);
-		curl_free(decoded);
-	}
-	free(copy);
-	return good;
-}
-
 static bool add_header(struct sender *sender, const char *line)
 {
 	struct curl_slist *list = curl_slist_append(sender->headers, line);
 	sender->headers = list ? list : sender->headers;
 	return list != NULL;
+}
+
+static bool take_header(void *context, const char *line)
+{
+	return add_header(context, line);
 }
 
 static bool add_type(struct sender *sender)
@@ -423,11 +402,12 @@ static bool add_type(struct sender *sender)
 static bool set_up(struct sender *sender)
 {
 	const struct sender_options *options = &sender->options;
+	char problem[HEADERS_PROBLEM_SIZE];
 	CURL *curl = sender->curl = curl_easy_init();
 	sender->multi = curl_multi_init();
 	if (!curl || !sender->multi || !add_type(sender) || !add_header(sender, "Expect:") ||
 	    (options->compressed && !add_header(sender, "Content-Encoding: gzip")) ||
-	    (options->headers && !add_headers(sender)))
+	    (options->headers && headers_read(options->headers, take_header, sender, problem)))
 		return false;
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, sender->headers);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");

@@ -33,7 +33,7 @@ struct sender_options {
 	sender_answer *answer;           /* NULL: only the status matters */
 	sender_explanation *explanation; /* NULL: texts only */
 	const char *too_large;           /* the remedy if the server takes no request of this size; NULL: none */
-	const char *headers;             /* "key=value,key=value", percent-encoded; NULL: none */
+	const char *headers;             /* see headers.h; NULL: none */
 	const char *certificate; /* file of certificates that the server is checked against; NULL: the system's */
 	uint64_t timeout;        /* of one try, ns */
 	bool compressed;         /* bodies are gzip */

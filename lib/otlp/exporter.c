@@ -8,9 +8,11 @@
 #include <string.h>
 #include <curl/curl.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/gzip.h"
 #include "http/delivery.h"
+#include "http/server_settings.h"
 #include "otlp.pb-c.h"
 
 #define ENDPOINT_DEFAULT "http://localhost:4318"
@@ -20,48 +22,73 @@
 enum compression { COMPRESSION_AUTO, COMPRESSION_GZIP, COMPRESSION_NONE };
 const char *const otlp_compressions[] = { "auto", "gzip", "none", NULL };
 
+/* The value of an option, or of the variable that is used without it. */
+struct setting {
+	char name[64];
+	const char *value; /* NULL: neither is set */
+};
+
 static const char *variable_get(const char *name)
 {
 	const char *value = getenv(name);
 	return value && *value ? value : NULL;
 }
 
-/* Returns a variable of the signal, or else the one for all signals; NULL if neither is set. */
-static const char *variable(const struct otlp_signal *signal, const char *name)
+/* Returns a variable of the signal, or else the one for all signals. */
+static struct setting variable(const struct otlp_signal *signal, const char *name)
 {
-	char own[64], common[64];
-	snprintf(own, sizeof own, "OTEL_EXPORTER_OTLP_%s_%s", signal->variable, name);
-	snprintf(common, sizeof common, "OTEL_EXPORTER_OTLP_%s", name);
-	const char *value = variable_get(own);
-	return value ? value : variable_get(common);
+	struct setting setting;
+	snprintf(setting.name, sizeof setting.name, "OTEL_EXPORTER_OTLP_%s_%s", signal->variable, name);
+	setting.value = variable_get(setting.name);
+	if (setting.value)
+		return setting;
+	snprintf(setting.name, sizeof setting.name, "OTEL_EXPORTER_OTLP_%s", name);
+	setting.value = variable_get(setting.name);
+	return setting;
 }
 
-static void make_url(struct otlp_exporter *exporter, const char *endpoint)
+static struct setting option_or_variable(const char *option, const char *value, const struct otlp_signal *signal,
+					 const char *name)
 {
-	const char *path = exporter->signal->path, *base = endpoint;
-	char name[64];
-	snprintf(name, sizeof name, "OTEL_EXPORTER_OTLP_%s_ENDPOINT", exporter->signal->variable);
-	const char *own = variable_get(name);
-	if (!base && own) { /* is used as it is */
-		text_append_string(&exporter->url, own);
-		return;
-	}
-	if (!base)
-		base = variable_get("OTEL_EXPORTER_OTLP_ENDPOINT");
-	if (!base)
-		base = ENDPOINT_DEFAULT;
+	struct setting setting = { .value = value };
+	if (!value)
+		return variable(signal, name);
+	snprintf(setting.name, sizeof setting.name, "%s", option);
+	return setting;
+}
+
+static struct setting headers_of(const struct otlp_options *options, const struct otlp_signal *signal)
+{
+	return option_or_variable("headers", options->headers, signal, "HEADERS");
+}
+
+static struct setting certificate_of(const struct otlp_options *options, const struct otlp_signal *signal)
+{
+	return option_or_variable("certificate", options->certificate, signal, "CERTIFICATE");
+}
+
+/* Appends the URL of requests. Returns what it is from. */
+static struct setting append_url(struct text *url, const struct otlp_options *options, const struct otlp_signal *signal)
+{
+	struct setting setting = option_or_variable("endpoint", options->endpoint, signal, "ENDPOINT");
+	const char *path = signal->path, *base = setting.value ? setting.value : ENDPOINT_DEFAULT;
 	size_t length = strlen(base), path_length = strlen(path);
+	if (!options->endpoint && setting.value && strstr(setting.name, signal->variable)) { /* is used as it is */
+		text_append_string(url, base);
+		return setting;
+	}
 	while (length && base[length - 1] == '/')
 		length--;
 	bool is_whole = length >= path_length && !strncmp(base + length - path_length, path, path_length);
-	text_append(&exporter->url, base, length);
-	text_append_string(&exporter->url, is_whole ? "" : path);
+	text_append(url, base, length);
+	text_append_string(url, is_whole ? "" : path);
+	return setting;
 }
 
 /* The variable is in milliseconds. */
 static uint64_t timeout_of(const struct otlp_options *options, const struct otlp_signal *signal)
 {
-	const char *text = variable(signal, "TIMEOUT");
+	const char *text = variable(signal, "TIMEOUT").value;
 	uint64_t milliseconds = text ? strtoull(text, NULL, 10) : 0;
 	if (options->timeout)
 		return options->timeout;
@@ -70,7 +97,7 @@ static uint64_t timeout_of(const struct otlp_options *options, const struct otlp
 
 static bool compresses(const struct otlp_options *options, const struct otlp_signal *signal)
 {
-	const char *text = variable(signal, "COMPRESSION");
+	const char *text = variable(signal, "COMPRESSION").value;
 	if (options->compression != COMPRESSION_AUTO)
 		return options->compression == COMPRESSION_GZIP;
 	return !text || strcmp(text, "none") != 0;
@@ -101,37 +128,46 @@ static void read_explanation(const void *bytes, size_t size, struct text *reason
 	otlp__status__free_unpacked(status, NULL);
 }
 
+int otlp_exporter_configure(const struct iaprof_host *host, const struct otlp_options *options,
+			    const struct otlp_signal *signal)
+{
+	CLEANUP(text_free) struct text url = { 0 };
+	const struct setting headers = headers_of(options, signal), certificate = certificate_of(options, signal),
+			     endpoint = append_url(&url, options, signal);
+	const struct server_settings settings = { .url = { endpoint.name, endpoint.value },
+						  .headers = { headers.name, headers.value },
+						  .certificate = { certificate.name, certificate.value },
+						  .whole_url = text_string(&url) };
+	return url.failed ? host->fail(host, ENOMEM, "out of memory") : server_settings_check(host, &settings);
+}
+
 int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,
 		       const struct otlp_options *options, const struct otlp_signal *signal)
 {
 	otlp_exporter_close(exporter); /* if the sink is prepared again */
 	exporter->signal = signal;
-	make_url(exporter, options->endpoint);
+	append_url(&exporter->url, options, signal);
 	const char *url = text_string(&exporter->url);
 	if (exporter->url.failed)
 		return host->fail(host, ENOMEM, "out of memory");
-	if (!delivery_is_url(url))
-		return host->fail(host, EINVAL, "endpoint %s: has to begin with http:// or https://", url);
 	exporter->is_compressed = compresses(options, signal);
 	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return host->fail(host, ENOMEM, "cannot initialise libcurl");
 	exporter->has_curl = true;
-	const struct sender_options wanted = {
-		.host = host,
-		.url = url,
-		.type = "application/x-protobuf",
-		.user_agent = "iaprof/" PLUGIN_VERSION,
-		.answer = read_answer,
-		.explanation = read_explanation,
-		.too_large = signal->too_large,
-		.headers = options->headers ? options->headers : variable(signal, "HEADERS"),
-		.certificate = options->certificate ? options->certificate : variable(signal, "CERTIFICATE"),
-		.timeout = timeout_of(options, signal),
-		.compressed = exporter->is_compressed,
-		.spool = options->spool,
-		.spool_limit = options->spool_size,
-		.spool_name = signal->spool
-	};
+	const struct sender_options wanted = { .host = host,
+					       .url = url,
+					       .type = "application/x-protobuf",
+					       .user_agent = "iaprof/" PLUGIN_VERSION,
+					       .answer = read_answer,
+					       .explanation = read_explanation,
+					       .too_large = signal->too_large,
+					       .headers = headers_of(options, signal).value,
+					       .certificate = certificate_of(options, signal).value,
+					       .timeout = timeout_of(options, signal),
+					       .compressed = exporter->is_compressed,
+					       .spool = options->spool,
+					       .spool_limit = options->spool_size,
+					       .spool_name = signal->spool };
 	return sender_new(&wanted, &exporter->sender);
 }
 

@@ -63,6 +63,12 @@ struct otlp_exporter {
 };
 
 /*
+ * For configure() of a sink: checks the URL, headers and certificate, of the options or the variables. Returns 0, or a
+ * negative errno after host->fail().
+ */
+int otlp_exporter_configure(const struct iaprof_host *host, const struct otlp_options *options,
+			    const struct otlp_signal *signal);
+/*
  * Returns 0, or a negative errno after host->fail(). The options are borrowed until otlp_exporter_close(). May be
  * called again, as prepare() of a sink may.
  */

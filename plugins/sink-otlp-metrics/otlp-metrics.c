@@ -34,8 +34,9 @@ static const struct iaprof_option options[] = {
 
 static int otlp_metrics_configure(const struct iaprof_host *host, void *instance)
 {
+	const struct otlp_metrics *sink = instance;
 	host->default_interval(host, INTERVAL_DEFAULT);
-	return 0;
+	return otlp_exporter_configure(host, &sink->options, &signal_metrics);
 }
 
 static int otlp_metrics_prepare(const struct iaprof_host *host, void *instance)

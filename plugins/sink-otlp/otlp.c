@@ -40,7 +40,7 @@ static int otlp_configure(const struct iaprof_host *host, void *instance)
 	host->request(host, IAPROF_REQUEST_THREADS | (otlp->message.lines ? IAPROF_REQUEST_LINES : 0u) |
 				    (otlp->message.links ? IAPROF_REQUEST_SPANS : 0u));
 	host->default_interval(host, INTERVAL_DEFAULT);
-	return 0;
+	return otlp_exporter_configure(host, &otlp->options, &signal_profiles);
 }
 
 static int otlp_prepare(const struct iaprof_host *host, void *instance)

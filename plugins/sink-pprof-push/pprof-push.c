@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "http/delivery.h"
+#include "http/server_settings.h"
 #include "request.h"
 
 #define PATH "/push.v1.PusherService/Push"
@@ -61,15 +62,6 @@ static const struct iaprof_option options[] = {
 		      "its own"),
 };
 
-static int pprof_push_configure(const struct iaprof_host *host, void *instance)
-{
-	const struct pprof_push *push = instance;
-	host->request(host, IAPROF_REQUEST_THREADS | (push->lines ? IAPROF_REQUEST_LINES : 0u) |
-				    (push->spans ? IAPROF_REQUEST_SPANS : 0u));
-	host->default_interval(host, INTERVAL_DEFAULT);
-	return 0;
-}
-
 static bool is_label_name(const char *name)
 {
 	if (!isalpha((unsigned char)*name) && *name != '_')
@@ -85,27 +77,56 @@ static bool add_label(struct pprof_push *push, const char *name, const char *val
 	return array_push(&push->labels, ((struct request_label){ name, value }));
 }
 
+static bool has_label(const struct pprof_push *push, const char *name)
+{
+	for (size_t i = 0; i < push->labels.count; i++)
+		if (!strcmp(push->labels.items[i].name, name))
+			return true;
+	return false;
+}
+
+/* Checks the name of a label. Returns 0, or a negative errno after host->fail(). */
+static int check_label(const struct iaprof_host *host, const struct pprof_push *push, const char *name)
+{
+	if (!is_label_name(name))
+		return host->fail(host, EINVAL,
+				  "labels: '%s' is not a name (use letters, digits and _, with no digit first)", name);
+	if (!strcmp(name, "service_name"))
+		return host->fail(host, EINVAL, "labels: service_name is set with service=");
+	if (!strcmp(name, "__name__"))
+		return host->fail(host, EINVAL, "labels: __name__ is the value type of a series");
+	if (has_label(push, name))
+		return host->fail(host, EINVAL, "labels: %s is set twice", name);
+	/* One more than these: service_name. */
+	if (push->labels.count > LABELS_MAX)
+		return host->fail(host, EINVAL, "labels: more than %u labels", LABELS_MAX);
+	return 0;
+}
+
 static int take_labels(const struct iaprof_host *host, struct pprof_push *push)
 {
 	push->label_copy = strdup(push->label_list ? push->label_list : "");
-	bool is_live = !(host->target(host)->flags & IAPROF_TARGET_RECORDED);
 	bool good = push->label_copy && add_label(push, "service_name", push->service);
 	char *rest = push->label_copy;
 	for (char *pair; good && *push->label_copy && (pair = strsep(&rest, ","));) {
 		char *value = strchr(pair, '=');
-		if (value)
-			*value++ = '\0';
-		/* One more than these: service_name. */
-		if (!value || !is_label_name(pair) || push->labels.count > LABELS_MAX)
-			return host->fail(host, EINVAL, "labels: %s is not NAME=VALUE, or there are more than %u", pair,
-					  LABELS_MAX);
+		if (!value)
+			return host->fail(host, EINVAL, "labels: '%s' is not NAME=VALUE", pair);
+		*value++ = '\0';
+		int result = check_label(host, push, pair);
+		if (result)
+			return result;
 		good = add_label(push, pair, value);
 	}
-	for (size_t i = 0; is_live && i < push->labels.count; i++)
-		is_live = strcmp(push->labels.items[i].name, "hostname") != 0;
-	if (good && is_live && !uname(&push->system))
-		good = add_label(push, "hostname", push->system.nodename);
 	return good ? 0 : host->fail(host, ENOMEM, "out of memory");
+}
+
+/* A live run has the label of its machine. Returns false when out of memory. */
+static bool add_hostname(const struct iaprof_host *host, struct pprof_push *push)
+{
+	bool is_recorded = host->target(host)->flags & IAPROF_TARGET_RECORDED;
+	return is_recorded || has_label(push, "hostname") || uname(&push->system) ||
+	       add_label(push, "hostname", push->system.nodename);
 }
 
 static void make_target(struct pprof_push *push)
@@ -118,6 +139,23 @@ static void make_target(struct pprof_push *push)
 		text_append_string(&push->target, PATH);
 }
 
+static int pprof_push_configure(const struct iaprof_host *host, void *instance)
+{
+	struct pprof_push *push = instance;
+	host->request(host, IAPROF_REQUEST_THREADS | (push->lines ? IAPROF_REQUEST_LINES : 0u) |
+				    (push->spans ? IAPROF_REQUEST_SPANS : 0u));
+	host->default_interval(host, INTERVAL_DEFAULT);
+	make_target(push);
+	if (push->target.failed)
+		return host->fail(host, ENOMEM, "out of memory");
+	const struct server_settings settings = { .url = { "url", push->url },
+						  .headers = { "headers", push->headers },
+						  .certificate = { "certificate", push->certificate },
+						  .whole_url = text_string(&push->target) };
+	int result = server_settings_check(host, &settings);
+	return result ? result : take_labels(host, push);
+}
+
 /* What prepare() made. */
 static void release(struct pprof_push *push)
 {
@@ -125,9 +163,6 @@ static void release(struct pprof_push *push)
 	if (push->has_curl)
 		curl_global_cleanup();
 	push->has_curl = false;
-	array_free(&push->labels);
-	free(STEAL_POINTER(push->label_copy));
-	text_free(&push->target);
 }
 
 static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
@@ -135,14 +170,10 @@ static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 	struct pprof_push *push = instance;
 	bool is_plain = push->format == FORMAT_PLAIN;
 	release(push); /* if it is prepared again */
-	if (!delivery_is_url(push->url))
-		return host->fail(host, EINVAL, "url %s: has to begin with http:// or https://", push->url);
-	int result = take_labels(host, push);
-	if (result)
-		return result;
-	make_target(push);
 	const char *url = text_string(&push->target);
-	if (push->target.failed || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+	if (!add_hostname(host, push))
+		return host->fail(host, ENOMEM, "out of memory");
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
 		return host->fail(host, ENOMEM, "cannot initialise libcurl");
 	push->has_curl = true;
 	/* The profile itself is compressed: no content encoding. */
@@ -189,7 +220,11 @@ static int pprof_push_finish(const struct iaprof_host *host, void *instance)
 
 static void pprof_push_destroy(const struct iaprof_host *host, void *instance)
 {
-	release(instance);
+	struct pprof_push *push = instance;
+	release(push);
+	array_free(&push->labels);
+	free(push->label_copy);
+	text_free(&push->target);
 }
 
 static const struct iaprof_plugin pprof_push_plugin = {

@@ -8,8 +8,8 @@ import re
 import signal
 import sys
 
-from harness import (COMPLETE, FAILED, SOURCE, case, end, equal, iaprof, main, needs_root, needs_sampling, own_mounts, read,
-                     require, small_disk, start, wait_until, write)
+from harness import (COMPLETE, FAILED, SOURCE, USAGE, case, end, equal, iaprof, main, needs_root, needs_sampling, own_mounts,
+                     read, require, small_disk, start, wait_until, write)
 from otlp_request import Request
 from web_server import Receiver, Server, reply, take
 
@@ -125,16 +125,69 @@ def device():
 def variables():
     with Receiver() as server:
         environment = {**os.environ, 'OTEL_EXPORTER_OTLP_ENDPOINT': server.url + '/',
-                       'OTEL_EXPORTER_OTLP_HEADERS': 'authorization=Bearer%20x, X-Tenant=a%2Cb,bad=a%0d%0aX-Evil: 1',
+                       'OTEL_EXPORTER_OTLP_HEADERS': 'authorization=Bearer%20x, X-Tenant = a%2Cb ,,',
                        'OTEL_EXPORTER_OTLP_COMPRESSION': 'none',
                        'OTEL_RESOURCE_ATTRIBUTES': 'deployment.environment=test%20bed,service.namespace=models'}
         iaprof('--replay', DEMO, '-k', 'otlp', env=environment).completes()
     (path, headers), = server.asked
     equal(path, '/v1development/profiles', 'path')
-    equal((headers['authorization'], headers['X-Tenant'], headers['bad'], headers['X-Evil'],
-           headers['Content-Encoding']), ('Bearer x', 'a,b', None, None, None), 'headers')
+    equal((headers['authorization'], headers['X-Tenant'], headers['Content-Encoding']), ('Bearer x', 'a,b', None),
+          'headers')
     for resource, *_ in requests(server)[0].profiles:
         equal(resource, {'deployment.environment': 'test bed', 'service.namespace': 'models'}, 'resource')
+
+
+WRONG_HEADERS = {
+    'secret': 'pair 1 is not NAME=VALUE', 'a=secret,secret': 'pair 2 is not NAME=VALUE', '=secret': 'pair 1 has no name',
+    'Authorization: Bearer secret=': "pair 1: the name of a header cannot contain ':'",
+    'secret key=secret': '.*without blanks', 'sécret=secret': '.*ASCII letters',
+    'a=secret,bad=secret%0d%0aX-Evil: 1': r'pair 2 \(bad\): the value contains a line break',
+    'bad=secret%00': r'pair 1 \(bad\): the value contains a control character',
+    'authorization=': r'pair 1 \(authorization\) has no value', 'authorization=%20': r'pair 1 \(authorization\) has no value',
+    **{f'{name}=secret': rf'pair 1 \({name}\): iaprof sets this header' for name in (
+        'Content-Length', 'content-type', 'Content-Encoding', 'HOST', 'Transfer-Encoding', 'Expect')}}
+
+
+@case('headers that are wrong are found before the run, and no value of them is shown')
+def wrong_headers():
+    for headers, pattern in WRONG_HEADERS.items():
+        option = headers.replace(',', r'\,')
+        for sink, name, environment in (
+                (f'otlp:headers={option}', 'headers', {}),
+                ('otlp', 'OTEL_EXPORTER_OTLP_HEADERS', {'OTEL_EXPORTER_OTLP_HEADERS': headers}),
+                ('otlp-metrics', 'OTEL_EXPORTER_OTLP_METRICS_HEADERS', {'OTEL_EXPORTER_OTLP_METRICS_HEADERS': headers}),
+                (f'pprof-push:headers={option}', 'headers', {})):
+            check = [] if name == 'headers' else ['--check']
+            outcome = iaprof('--replay', DEMO, '-k', sink, *check, env={**os.environ, **environment})
+            outcome.fails(USAGE, f'^iaprof: sink {sink.partition(":")[0]}: {name}: {pattern}')
+            require('secret' not in outcome.err, outcome.err)
+
+
+@case('the URL and the certificates of a receiver are checked before the run')
+def wrong_receiver():
+    os.mkdir('folder')
+    write('empty.pem', '')
+    write('key.pem', '-----BEGIN PRIVATE KEY-----\n')
+    write('good.pem', '# of us\n-----BEGIN CERTIFICATE-----\n')
+    for sinks, key in ((['otlp', 'otlp-metrics'], 'endpoint'), (['pprof-push'], 'url')):
+        for sink in sinks:
+            for options, pattern in ((f'{key}=ftp://x', f'{key} ftp://x: has to begin with http:// or https://'),
+                                     (f'{key}=http://', f'{key} http://: '), (f'{key}=', f'{key} : has to begin with http'),
+                                     (f'{key}=http://x:99999', f'{key} http://x:99999: .*[Pp]ort'),
+                                     (f'{key}=http://a b', f'{key} http://a b: '),
+                                     ('certificate=no.pem', 'certificate no.pem: No such file'),
+                                     ('certificate=folder', 'certificate folder: Is a directory'),
+                                     ('certificate=empty.pem', 'certificate empty.pem: there is no certificate in it'),
+                                     ('certificate=key.pem', 'certificate key.pem: there is no certificate in it'),
+                                     ('certificate=', 'certificate is empty')):
+                check = ['--check'] if sink == 'otlp-metrics' else []
+                iaprof('--replay', DEMO, '-k', f'{sink}:{options}', *check).fails(
+                    USAGE, f'^iaprof: sink {sink}: .*{pattern}')
+            iaprof('--replay', DEMO, '-k', f'{sink}:certificate=good.pem', '--check').completes()
+    for name, value, pattern in (('OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318', 'has to begin with'),
+                                 ('OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT', 'https://x:y', 'https://x:y: '),
+                                 ('OTEL_EXPORTER_OTLP_CERTIFICATE', 'no.pem', 'no.pem: No such file')):
+        iaprof('--replay', DEMO, '-k', 'otlp', env={**os.environ, name: value}).fails(USAGE, f'^iaprof: sink otlp: {name} .*{pattern}')
 
 
 @case('a request is sent again when the receiver asks for it')

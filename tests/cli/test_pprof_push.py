@@ -11,7 +11,7 @@ import subprocess
 import sys
 import uuid
 
-from harness import (FAILED, SOURCE, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, read,
+from harness import (FAILED, SOURCE, USAGE, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, read,
                      require, write)
 from web_server import Receiver, Server
 
@@ -175,10 +175,17 @@ def live():
 
 @case('options that are wrong are errors')
 def wrong():
-    for options, message in (('url=ftp://x', 'has to begin with http'), ('labels=a', 'a is not NAME=VALUE'),
-                             ('labels=a-b=c', 'a-b is not NAME=VALUE'),
-                             ('labels=' + r'\,'.join(f'l{i}=x' for i in range(28)), 'l27 is not NAME=VALUE, or there are more than 27')):
-        iaprof('--replay', DEMO, '-k', f'pprof-push:{options}').fails(FAILED, message)
+    names = r'\,'.join(f'l{i}=x' for i in range(28))
+    for options, message in (('a', "'a' is not NAME=VALUE"), ('dash-ed=c', r"'dash-ed' is not a name \(use letters, digits and _"),
+                             ('1a=c', "'1a' is not a name"), ('=c', "'' is not a name"),
+                             (r'a=1\,b=2\,a=3', 'a is set twice'), ('service_name=x', 'service_name is set with service='),
+                             ('__name__=x', '__name__ is the value type of a series'), (names, 'more than 27 labels')):
+        iaprof('--replay', DEMO, '-k', f'pprof-push:labels={options}', '--check').fails(
+            USAGE, f'^iaprof: sink pprof-push: labels: {message}')
+    with Receiver() as server:
+        send(server, options=',labels=' + names.rpartition(r'\,')[0]).completes()
+    (labels, _), *_ = series(server.bodies[0]).values()
+    equal(len(labels), 28, 'labels')
 
 
 if __name__ == '__main__':
