@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --check: applies the configuration, probes every source and lists what a complete profile requires. Starts nothing.
+/*
+ * --check: applies the configuration, probes every source, and lists what a complete profile and each sink requires.
+ * Starts nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +17,10 @@
 struct checking {
 	struct instance_services services;
 	struct setup setup;
-	FILE *items;         /* lines of the source that is being checked, printed below it */
+	FILE *items;         /* lines of the instance that is being checked, printed below it */
 	bool missing;        /* one of them is IAPROF_CHECK_MISSING */
 	size_t able, unable; /* sources that can profile here, and sources that cannot; without companions */
+	bool sink_is_unable; /* a sink cannot run here */
 };
 
 static void take_item(void *context, uint32_t state, const char *name, const char *text)
@@ -34,17 +37,24 @@ static void take_item(void *context, uint32_t state, const char *name, const cha
 	fprintf(checking->items, "  %s\n", line);
 }
 
-static void print_source(void *context, struct instance *source, const char *failure)
+/* Returns the lines of an instance, which the caller frees; NULL when out of memory. */
+static char *collect_items(struct checking *checking, struct instance *instance)
 {
-	struct checking *checking = context;
-	CLEANUP_FREE char *items = NULL;
+	char *items = NULL;
 	size_t size = 0;
 	checking->missing = false;
 	checking->items = open_memstream(&items, &size);
-	instance_check(source);
+	instance_check(instance);
 	if (checking->items)
 		fclose(checking->items);
 	checking->items = NULL;
+	return items;
+}
+
+static void print_source(void *context, struct instance *source, const char *failure)
+{
+	struct checking *checking = context;
+	CLEANUP_FREE char *items = collect_items(checking, source);
 	if (instance_is_dead(source))
 		failure = source->error.text;
 	bool is_companion = source->brought_by != NULL;
@@ -60,6 +70,21 @@ static void print_source(void *context, struct instance *source, const char *fai
 		*(*failure || checking->missing ? &checking->unable : &checking->able) += 1;
 }
 
+static void print_sink(struct checking *checking, struct instance *sink)
+{
+	CLEANUP_FREE char *items = collect_items(checking, sink);
+	const char *path = sink->output.path, *failure = instance_is_dead(sink) ? sink->error.text : "";
+	bool is_unable = *failure || checking->missing;
+	checking->sink_is_unable |= is_unable;
+	printf("sink %s: %s%s%s\n", sink->name, is_unable ? "cannot run here" : "ready", path ? ", writes " : "",
+	       !path                      ? ""
+	       : is_standard_output(path) ? "standard output"
+					  : path);
+	if (*failure)
+		printf("  %s\n", failure);
+	fputs(items ? items : "", stdout);
+}
+
 static void instance_ended(void *context, struct instance *instance)
 {
 }
@@ -72,18 +97,13 @@ static enum exit_status check(struct checking *checking, const struct configurat
 	    (configuration->command && command_check(configuration->command, error)))
 		return EXIT_STATUS_USAGE;
 	int result = setup_probe(setup, &(struct setup_observer){ print_source, checking }, error);
-	for (size_t i = 0; i < setup->sinks.count; i++) {
-		const char *path = setup->sinks.items[i]->output.path;
-		printf("sink %s: ready%s%s\n", setup->sinks.items[i]->name, path ? ", writes " : "",
-		       !path                      ? ""
-		       : is_standard_output(path) ? "standard output"
-						  : path);
-	}
+	for (size_t i = 0; i < setup->sinks.count; i++)
+		print_sink(checking, setup->sinks.items[i]);
 	for (size_t i = 0; i < setup->decoders.items.count; i++)
 		printf("decoder %s: ready, ELF machine %u\n", setup->decoders.items.items[i]->decoder.name,
 		       setup->decoders.items.items[i]->decoder.plugin->description.machine);
 	bool nothing = result || !checking->able || (checking->unable && !setup->sources_by_probe);
-	return nothing ? EXIT_STATUS_NOTHING : EXIT_STATUS_COMPLETE;
+	return nothing || checking->sink_is_unable ? EXIT_STATUS_NOTHING : EXIT_STATUS_COMPLETE;
 }
 
 enum exit_status run_check(const struct configuration *configuration, struct registry *registry)

@@ -98,11 +98,11 @@ enum iaprof_request {
 	IAPROF_REQUEST_RECORD_SPANS = 1u << 7
 };
 
-/* State of a requirement of a complete profile, as reported by host->check_item(). */
+/* State of a requirement of a complete profile, or of a sink, as reported by host->check_item(). */
 enum iaprof_check_state {
 	IAPROF_CHECK_GOOD = 0,    /* available */
-	IAPROF_CHECK_LIMITED = 1, /* missing; the profile has less detail */
-	IAPROF_CHECK_MISSING = 2  /* missing; no profile is possible */
+	IAPROF_CHECK_LIMITED = 1, /* missing; the profile has less detail. Sinks: another run has it */
+	IAPROF_CHECK_MISSING = 2  /* missing; no profile is possible, or the sink cannot run */
 };
 
 struct iaprof_output; /* an open output file, owned by the core */
@@ -290,7 +290,7 @@ struct iaprof_host {
 	int (*watch_mapped_files)(const struct iaprof_host *host, iaprof_mapped_file_callback *callback);
 
 	/*
-	 * Sources only, in check(): reports one requirement of a complete profile, its state (enum iaprof_check_state),
+	 * In check(): reports one requirement of a complete profile, or of a sink, its state (enum iaprof_check_state),
 	 * and if it is missing, the command or setting that provides it. name: "Linux kernel", "debug information of
 	 * /usr/bin/program"; the format is printf style, one line without a newline.
 	 */

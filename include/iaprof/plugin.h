@@ -14,6 +14,8 @@
  *        |
  *     probe         main thread   sources: check that the hardware is present; report why not and the remedy
  *        |
+ *     (check)       main thread   only with --check, which calls nothing below: report what is missing; no side effects
+ *        |
  *     prepare       main thread   open devices, load BPF, allocate buffers; no data yet. Errors go to the user.
  *        |
  *     start         main thread   begin collecting. Fd and timer callbacks run from here on, on this thread (the loop),
@@ -261,8 +263,11 @@ struct iaprof_plugin {
 
 	/*
 	 * Source: called by --check after probe(), whatever probe() returned. Reports through host->check_item() each
-	 * requirement of a complete profile and whether it is met. No side effects; returns within a second. NULL:
-	 * nothing to report.
+	 * requirement of a complete profile and whether it is met. Sink: called by --check after configure(). Reports
+	 * in the same way whether the machine has what the sink uses, such as a folder or an address; what a run with
+	 * the same options has meanwhile is IAPROF_CHECK_LIMITED. No side effects: creates nothing and keeps no lock,
+	 * descriptor or address. Returns within a second, unless it waits for another process. NULL: nothing to report.
+	 * Cores of release 0.1 do not call it for sinks.
 	 */
 	void (*check)(const struct iaprof_host *host, void *instance);
 

@@ -11,9 +11,9 @@
 
 #define PAUSE 400000 /* microseconds */
 
-enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH, STUCK, DESTROY };
-static const char *const places[] = { "nowhere", "configure", "prepare", "start",   "records",
-				      "profile", "finish",    "stuck",   "destroy", NULL };
+enum place { NOWHERE, CONFIGURE, PREPARE, START, RECORDS, PROFILE, FINISH, STUCK, DESTROY, CHECK };
+static const char *const places[] = { "nowhere", "configure", "prepare", "start", "records", "profile",
+				      "finish",  "stuck",     "destroy", "check", NULL };
 
 /* What it does for ever. */
 enum flood { NO_FLOOD, MESSAGES, OUTPUT };
@@ -55,6 +55,15 @@ static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum
 static int configure(const struct iaprof_host *host, void *instance)
 {
 	return fail_in(host, instance, CONFIGURE);
+}
+
+static void check(const struct iaprof_host *host, void *instance)
+{
+	const struct sink *sink = instance;
+	if (sink->in == CHECK && !sink->ends)
+		host->check_item(host, IAPROF_CHECK_MISSING, "what it needs", "none\nhere");
+	else
+		(void)fail_in(host, sink, CHECK);
 }
 
 static int prepare(const struct iaprof_host *host, void *instance)
@@ -121,6 +130,7 @@ static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct sink),
 	.configure = configure,
+	.check = check,
 	.prepare = prepare,
 	.start = start,
 	.records = records,

@@ -190,6 +190,21 @@ def ends_in_check():
     require(f'source failing-source: cannot run here\n  {message}\n' in outcome.out, outcome.out)
 
 
+@case('--check names a sink that ends in check(), and one that cannot run here')
+def sink_check():
+    arguments = '--check', '-s', f'replay:file={CAPTURE}', '-k'
+    outcome = iaprof(*arguments, f'{FAILING_SINK}:in=check,ends=exit,output=out')
+    message = 'sink failing-sink: called exit() in callback check'
+    equal((outcome.status, outcome.err, outcome.new_files), (NOTHING, f'iaprof: {message}\n', []), 'run')
+    require(f'sink failing-sink: cannot run here, writes out\n  {message}\n' in outcome.out, outcome.out)
+    for isolate in 'yes', 'no':
+        outcome = iaprof(*arguments, f'{FAILING_SINK}:in=check,output=out,isolate={isolate}')
+        equal((outcome.status, outcome.err, outcome.new_files), (NOTHING, '', []), 'run')
+        require('sink failing-sink: cannot run here, writes out\n  missing  what it needs: none?here\n' in outcome.out,
+                outcome.out)
+    iaprof(*arguments, f'{FAILING_SINK}:output=out').completes().leaves()
+
+
 @case('a callback for unwind tables that exits', 'unwind', 'unwind', needs=[root])
 @case('a callback for mapped files that exits', 'watch', 'mapped file', needs=[root])
 def ends_in_mapped_file(key, callback):

@@ -113,8 +113,7 @@ void checks_add_life(struct check_list *checks, uint32_t kind)
 		return;
 	if (kind == IAPROF_PLUGIN_SOURCE)
 		check_add(checks, "destroy() after probe()", destroyed_after_probe);
-	if (kind == IAPROF_PLUGIN_SOURCE)
-		check_add(checks, "check() tells items of one line and leaves nothing open", check_has_no_side_effects);
+	check_add(checks, "check() reports items of one line and leaves nothing open", check_has_no_side_effects);
 	check_add(checks, "destroy() after prepare()", destroyed_after_prepare);
 	check_add(checks, "destroy() after a prepare() that could open nothing", destroyed_after_a_failure);
 	if (kind == IAPROF_PLUGIN_SOURCE)
