@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -27,6 +28,14 @@ int private_folder_make_parents(const char *path)
 	return 0;
 }
 
+/* Returns why a folder is not private, or NULL. */
+static const char *find_others(const struct stat *status)
+{
+	if (status->st_uid != geteuid())
+		return "it belongs to another user";
+	return status->st_mode & 0022 ? "other users can write to it" : NULL;
+}
+
 int private_folder_open(const char *path, bool is_created, const char **why)
 {
 	struct stat status;
@@ -35,18 +44,56 @@ int private_folder_open(const char *path, bool is_created, const char **why)
 	CLEANUP_CLOSE int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0 || fstat(folder, &status))
 		return -errno;
-	*why = NULL;
-	if (status.st_uid != geteuid())
-		*why = "it belongs to another user";
-	else if (status.st_mode & 0022)
-		*why = "other users can write to it";
+	*why = find_others(&status);
 	/* A reader trusts no segment. */
 	return *why && is_created ? -EPERM : STEAL_DESCRIPTOR(folder);
+}
+
+static int check_writable(int at, const char *path)
+{
+	return faccessat(at, path, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+}
+
+/* Checks whether a folder that does not exist can be created. */
+static int check_parent(const char *path, bool makes_parents)
+{
+	CLEANUP_FREE char *copy = strdup(path);
+	if (!copy)
+		return -ENOMEM;
+	const char *parent = copy;
+	int result;
+	do {
+		parent = dirname((char *)parent);
+		result = check_writable(AT_FDCWD, parent);
+	} while (result == -ENOENT && makes_parents && strcmp(parent, ".") != 0 && strcmp(parent, "/") != 0);
+	return result;
+}
+
+int private_folder_check(const char *path, bool makes_parents, int *opened, const char **why)
+{
+	struct stat status;
+	CLEANUP_CLOSE int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	*opened = -1;
+	if (folder < 0 && errno == ENOENT)
+		return check_parent(path, makes_parents);
+	if (folder < 0 || fstat(folder, &status))
+		return -errno;
+	*why = find_others(&status);
+	int result = *why ? -EPERM : check_writable(folder, ".");
+	if (!result)
+		*opened = STEAL_DESCRIPTOR(folder);
+	return result;
 }
 
 int private_folder_lock(int folder)
 {
 	return flock(folder, LOCK_EX | LOCK_NB) ? -errno : 0;
+}
+
+int private_folder_check_lock(int folder)
+{
+	/* A shared lock, which other checks can have at the same time. */
+	return flock(folder, LOCK_SH | LOCK_NB) || flock(folder, LOCK_UN) ? -errno : 0;
 }
 
 void private_folder_clean(int folder, bool (*is_partial)(const void *context, const char *name), const void *context)
@@ -71,6 +118,14 @@ int file_lock_take(int folder, const char *name)
 		if (status.st_nlink)
 			return STEAL_DESCRIPTOR(lock);
 	}
+}
+
+int file_lock_check(int folder, const char *name)
+{
+	CLEANUP_CLOSE int lock = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (lock < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return private_folder_check_lock(lock);
 }
 
 void file_lock_release(int folder, const char *name, int lock)

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "http/http_address.h"
 
 #define BACKLOG 16
-#define ADDRESS_SIZE 256u
 
 struct http_server {
 	unsigned flags;
@@ -30,22 +30,6 @@ struct http_request {
 	struct MHD_Connection *connection;
 	const char *path;
 };
-
-/* Splits "HOST:PORT" and "[HOST]:PORT". Returns the host in address, or NULL. */
-static char *split(char *address, char **port)
-{
-	char *colon = strrchr(address, ':'), *host = address;
-	if (!colon || !colon[1])
-		return NULL;
-	*colon = '\0';
-	*port = colon + 1;
-	size_t length = strlen(host);
-	if (*host == '[' && host[length - 1] == ']') {
-		host[length - 1] = '\0';
-		return host + 1;
-	}
-	return strchr(host, ':') ? NULL : host;
-}
 
 void http_server_address(const struct http_server *server, char text[HTTP_SERVER_ADDRESS_SIZE])
 {
@@ -68,39 +52,23 @@ static bool is_loopback(const struct sockaddr *address)
 	return address->sa_family == AF_INET && ntohl(in->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
 
-static int listen_on(struct http_server *server, const struct addrinfo *where, const char *address, struct error *error)
+static int server_open(struct http_server *server, const char *text, struct error *error)
 {
-	if (server->flags & HTTP_SERVER_LOOPBACK && !is_loopback(where->ai_addr))
+	struct http_address address;
+	int result = http_address_read(&address, text, error);
+	if (result)
+		return result;
+	if (server->flags & HTTP_SERVER_LOOPBACK && !is_loopback((const struct sockaddr *)&address.socket))
 		return error_set(error, EINVAL, "address %s: other machines could reach it (use 127.0.0.1 and ssh -L)",
-				 address);
-	server->socket = socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (server->socket < 0 || setsockopt(server->socket, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int)) ||
-	    bind(server->socket, where->ai_addr, where->ai_addrlen) || listen(server->socket, BACKLOG)) {
+				 text);
+	server->socket = http_address_bind(&address, text, error);
+	if (server->socket < 0)
+		return server->socket;
+	if (listen(server->socket, BACKLOG)) {
 		int code = errno;
-		return error_set(error, code, "cannot listen on %s: %s", address, strerror(code));
+		return error_set(error, code, "cannot listen on %s: %s", text, strerror(code));
 	}
 	return 0;
-}
-
-static int server_open(struct http_server *server, const char *address, struct error *error)
-{
-	char copy[ADDRESS_SIZE], *port = NULL;
-	const struct addrinfo wanted = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV,
-					 .ai_socktype = SOCK_STREAM };
-	struct addrinfo *found = NULL;
-	if (strlen(address) >= sizeof copy)
-		return error_set(error, EINVAL, "address is too long");
-	strcpy(copy, address);
-	const char *name = split(copy, &port);
-	if (name && strcmp(name, "localhost") == 0)
-		name = "127.0.0.1";
-	if (!name || strlen(port) > 5 || strtoul(port, NULL, 10) > UINT16_MAX ||
-	    getaddrinfo(*name ? name : NULL, port, &wanted, &found))
-		return error_set(error, EINVAL, "address %s: not an IP address with a port, such as 127.0.0.1:9859",
-				 address);
-	int result = listen_on(server, found, address, error);
-	freeaddrinfo(found);
-	return result;
 }
 
 struct http_server *http_server_listen(const char *address, unsigned flags, struct error *error)

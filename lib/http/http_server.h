@@ -53,10 +53,8 @@ typedef void http_handler(void *context, struct http_request *request, struct ht
 
 struct http_server;
 
-/*
- * Listens on "HOST:PORT" without answering yet, where HOST is an IP address, localhost, or nothing for all. flags: of
- * enum http_server_flag. Returns NULL with an error.
- */
+/* Listens on an address (http_address.h) without answering yet. flags: of enum http_server_flag. Returns NULL with an
+ * error. */
 struct http_server *http_server_listen(const char *address, unsigned flags, struct error *error);
 /* Writes the address that it listens on, whose port is not 0. */
 void http_server_address(const struct http_server *server, char address[HTTP_SERVER_ADDRESS_SIZE]);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/private_folder.h"
 #include "base/regular_file.h"
@@ -52,9 +53,9 @@ static void name_write(const struct spool *spool, uint64_t number, const char *s
 	snprintf(name, SPOOL_NAME_SIZE, "%s-%020" PRIu64 "%s", spool->options.name, number, suffix);
 }
 
-static void lock_name_write(const struct spool *spool, char name[static SPOOL_NAME_SIZE])
+static void lock_name_write(const char *kind, char name[static SPOOL_NAME_SIZE])
 {
-	snprintf(name, SPOOL_NAME_SIZE, "%s.lock", spool->options.name);
+	snprintf(name, SPOOL_NAME_SIZE, "%s.lock", kind);
 }
 
 /* Parses the name of a file of this kind. */
@@ -133,7 +134,7 @@ static bool scan(struct spool *spool)
 static int open_folder(struct spool *spool, const char **why)
 {
 	char lock[SPOOL_NAME_SIZE];
-	lock_name_write(spool, lock);
+	lock_name_write(spool->options.name, lock);
 	*why = NULL;
 	/* Who can write to the folder could replace what is sent. */
 	spool->folder = private_folder_open(spool->options.folder, true, why);
@@ -165,6 +166,27 @@ int spool_open(const struct spool_options *options, struct spool **opened)
 	}
 	spool_close(spool);
 	return options->host->fail(options->host, -result, "spool %s: %s", options->folder, why);
+}
+
+void spool_check(const struct iaprof_host *host, const char *path, const char *name)
+{
+	char lock[SPOOL_NAME_SIZE];
+	const char *why = NULL;
+	CLEANUP_CLOSE int folder = -1;
+	if (!path || !*path)
+		return;
+	lock_name_write(name, lock);
+	int result = private_folder_check(path, false, &folder, &why);
+	bool is_new = !result && folder < 0;
+	if (!result && !is_new)
+		result = file_lock_check(folder, lock);
+	if (result == -EWOULDBLOCK)
+		host->check_item(host, IAPROF_CHECK_LIMITED, "spool", "%s: in use by a running iaprof", path);
+	else if (result)
+		host->check_item(host, IAPROF_CHECK_MISSING, "spool", "%s: %s (set spool=)", path,
+				 why ? why : strerror(-result));
+	else
+		host->check_item(host, IAPROF_CHECK_GOOD, "spool", "%s%s", path, is_new ? " will be created" : "");
 }
 
 static void file_remove(struct spool *spool, const struct spool_file *file)
@@ -288,7 +310,7 @@ void spool_close(struct spool *spool)
 	if (!spool)
 		return;
 	char name[SPOOL_NAME_SIZE];
-	lock_name_write(spool, name);
+	lock_name_write(spool->options.name, name);
 	file_lock_release(spool->folder, name, spool->lock);
 	if (spool->folder >= 0)
 		close(spool->folder);

@@ -30,6 +30,11 @@ struct spool;
  */
 int spool_open(const struct spool_options *options, struct spool **spool);
 /*
+ * For check() of a sink: reports whether spool_open() would succeed, without creating anything. folder: NULL or empty:
+ * no spool is used, nothing is reported.
+ */
+void spool_check(const struct iaprof_host *host, const char *folder, const char *name);
+/*
  * Stores a request with count items. Returns 0 or a negative errno: -EFBIG if it is larger than the limit. *lost: is
  * increased by the items of requests that made room.
  */

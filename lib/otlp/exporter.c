@@ -13,6 +13,7 @@
 #include "base/gzip.h"
 #include "http/delivery.h"
 #include "http/server_settings.h"
+#include "http/spool.h"
 #include "otlp.pb-c.h"
 
 #define ENDPOINT_DEFAULT "http://localhost:4318"
@@ -139,6 +140,12 @@ int otlp_exporter_configure(const struct iaprof_host *host, const struct otlp_op
 						  .certificate = { certificate.name, certificate.value },
 						  .whole_url = text_string(&url) };
 	return url.failed ? host->fail(host, ENOMEM, "out of memory") : server_settings_check(host, &settings);
+}
+
+void otlp_exporter_check(const struct iaprof_host *host, const struct otlp_options *options,
+			 const struct otlp_signal *signal)
+{
+	spool_check(host, options->spool, signal->spool);
 }
 
 int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,

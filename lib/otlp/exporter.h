@@ -68,6 +68,9 @@ struct otlp_exporter {
  */
 int otlp_exporter_configure(const struct iaprof_host *host, const struct otlp_options *options,
 			    const struct otlp_signal *signal);
+/* For check() of a sink. */
+void otlp_exporter_check(const struct iaprof_host *host, const struct otlp_options *options,
+			 const struct otlp_signal *signal);
 /*
  * Returns 0, or a negative errno after host->fail(). The options are borrowed until otlp_exporter_close(). May be
  * called again, as prepare() of a sink may.

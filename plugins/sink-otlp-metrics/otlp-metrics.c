@@ -39,6 +39,12 @@ static int otlp_metrics_configure(const struct iaprof_host *host, void *instance
 	return otlp_exporter_configure(host, &sink->options, &signal_metrics);
 }
 
+static void otlp_metrics_check(const struct iaprof_host *host, void *instance)
+{
+	const struct otlp_metrics *sink = instance;
+	otlp_exporter_check(host, &sink->options, &signal_metrics);
+}
+
 static int otlp_metrics_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct otlp_metrics *sink = instance;
@@ -113,6 +119,7 @@ static const struct iaprof_plugin otlp_metrics_plugin = {
 	.description = "Metrics for an OpenTelemetry Collector (OTLP over HTTP)",
 	.instance_size = sizeof(struct otlp_metrics),
 	.configure = otlp_metrics_configure,
+	.check = otlp_metrics_check,
 	.destroy = otlp_metrics_destroy,
 	.prepare = otlp_metrics_prepare,
 	.start = otlp_metrics_start,

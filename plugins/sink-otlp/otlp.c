@@ -43,6 +43,12 @@ static int otlp_configure(const struct iaprof_host *host, void *instance)
 	return otlp_exporter_configure(host, &otlp->options, &signal_profiles);
 }
 
+static void otlp_check(const struct iaprof_host *host, void *instance)
+{
+	const struct otlp *sink = instance;
+	otlp_exporter_check(host, &sink->options, &signal_profiles);
+}
+
 static int otlp_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct otlp *otlp = instance;
@@ -112,6 +118,7 @@ static const struct iaprof_plugin otlp_plugin = {
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct otlp),
 	.configure = otlp_configure,
+	.check = otlp_check,
 	.destroy = otlp_destroy,
 	.prepare = otlp_prepare,
 	.start = otlp_start,

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "http/delivery.h"
 #include "http/server_settings.h"
+#include "http/spool.h"
 #include "request.h"
 
 #define PATH "/push.v1.PusherService/Push"
@@ -156,6 +157,18 @@ static int pprof_push_configure(const struct iaprof_host *host, void *instance)
 	return result ? result : take_labels(host, push);
 }
 
+/* Requests of the two forms do not share files. */
+static const char *spool_name(const struct pprof_push *push)
+{
+	return push->format == FORMAT_PLAIN ? "pprof" : "pprof-push";
+}
+
+static void pprof_push_check(const struct iaprof_host *host, void *instance)
+{
+	const struct pprof_push *push = instance;
+	spool_check(host, push->spool, spool_name(push));
+}
+
 /* What prepare() made. */
 static void release(struct pprof_push *push)
 {
@@ -186,7 +199,7 @@ static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 					       .timeout = push->timeout,
 					       .spool = push->spool,
 					       .spool_limit = push->spool_size,
-					       .spool_name = is_plain ? "pprof" : "pprof-push" };
+					       .spool_name = spool_name(push) };
 	return sender_new(&wanted, &push->sender);
 }
 
@@ -237,6 +250,7 @@ static const struct iaprof_plugin pprof_push_plugin = {
 	.description = "Profiles in pprof's format, sent to Pyroscope or another server",
 	.instance_size = sizeof(struct pprof_push),
 	.configure = pprof_push_configure,
+	.check = pprof_push_check,
 	.destroy = pprof_push_destroy,
 	.prepare = pprof_push_prepare,
 	.start = pprof_push_start,

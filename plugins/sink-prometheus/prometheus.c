@@ -5,15 +5,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 #include <iaprof/plugin.h>
 
 #include "base/clock.h"
 #include "exposition.h"
+#include "http/http_address.h"
 #include "http/http_server.h"
 #include "metrics/metrics.h"
 #include "metrics/own_cost.h"
 
 #define PAGE "/metrics"
+/* By which --check recognizes a running iaprof. */
+#define GREETING "iaprof: metrics are"
 #define ADDRESS_DEFAULT "127.0.0.1:9859"
 #define INTERVAL_DEFAULT (10 * NANOSECONDS_PER_SECOND)
 /* A client that asks more often gets the same cost again, in ns. */
@@ -38,8 +42,32 @@ static const struct iaprof_option options[] = {
 
 static int prometheus_configure(const struct iaprof_host *host, void *instance)
 {
+	const struct prometheus *prometheus = instance;
+	struct http_address address;
+	struct error error = { 0 };
 	host->default_interval(host, INTERVAL_DEFAULT);
-	return 0;
+	return http_address_read(&address, prometheus->address, &error) ? host->fail(host, EINVAL, "%s", error.text)
+									: 0;
+}
+
+static void prometheus_check(const struct iaprof_host *host, void *instance)
+{
+	const struct prometheus *prometheus = instance;
+	struct http_address address;
+	struct error error = { 0 };
+	if (http_address_read(&address, prometheus->address, &error))
+		return;
+	/* Without listen(), nobody can connect, and a run can have the address meanwhile. */
+	int socket = http_address_bind(&address, prometheus->address, &error);
+	if (socket >= 0) {
+		close(socket);
+		host->check_item(host, IAPROF_CHECK_GOOD, "address", "%s", prometheus->address);
+	} else if (socket == -EADDRINUSE && http_address_answers(&address, GREETING)) {
+		host->check_item(host, IAPROF_CHECK_LIMITED, "address", "%s: in use by a running iaprof",
+				 prometheus->address);
+	} else {
+		host->check_item(host, IAPROF_CHECK_MISSING, "address", "%s (set address=HOST:PORT)", error.text);
+	}
 }
 
 static int prometheus_prepare(const struct iaprof_host *host, void *instance)
@@ -78,7 +106,7 @@ static void answer(void *context, struct http_request *request, struct http_answ
 		answer->type = EXPOSITION_TYPE;
 		render(context, &answer->body);
 	} else if (!strcmp(path, "/")) {
-		http_answer_text(answer, answer->status, "iaprof: metrics are at " PAGE "\n");
+		http_answer_text(answer, answer->status, GREETING " at " PAGE "\n");
 	} else {
 		http_answer_text(answer, 404, "metrics are at " PAGE "\n");
 	}
@@ -142,6 +170,7 @@ static const struct iaprof_plugin prometheus_plugin = {
 	.description = "Metrics for Prometheus, over HTTP",
 	.instance_size = sizeof(struct prometheus),
 	.configure = prometheus_configure,
+	.check = prometheus_check,
 	.destroy = prometheus_destroy,
 	.prepare = prometheus_prepare,
 	.start = prometheus_start,

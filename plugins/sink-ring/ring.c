@@ -22,6 +22,8 @@
 
 #define INTERVAL_DEFAULT (60 * NANOSECONDS_PER_SECOND)
 
+static const char no_default_folder[] = "the default folder is not known (set folder=)";
+
 struct ring {
 	const char *folder; /* NULL: the default */
 	uint64_t size, age; /* limits: bytes, ns */
@@ -65,6 +67,32 @@ static int ring_configure(const struct iaprof_host *host, void *instance)
 		      IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_THREADS | (ring->spans ? IAPROF_REQUEST_SPANS : 0u));
 	host->default_interval(host, INTERVAL_DEFAULT);
 	return 0;
+}
+
+static char *folder_path(const struct ring *ring)
+{
+	return ring->folder ? strdup(ring->folder) : ring_folder_default();
+}
+
+static void ring_check(const struct iaprof_host *host, void *instance)
+{
+	const struct ring *ring = instance;
+	const char *why = NULL;
+	CLEANUP_CLOSE int folder = -1;
+	CLEANUP_FREE char *path = folder_path(ring);
+	int result = path ? private_folder_check(path, !ring->folder, &folder, &why) : -ENOENT;
+	bool is_new = !result && folder < 0;
+	if (!result && !is_new)
+		result = private_folder_check_lock(folder);
+	if (!path)
+		host->check_item(host, IAPROF_CHECK_MISSING, "folder", "%s", no_default_folder);
+	else if (result == -EWOULDBLOCK)
+		host->check_item(host, IAPROF_CHECK_LIMITED, "folder", "%s: in use by a running iaprof", path);
+	else if (result)
+		host->check_item(host, IAPROF_CHECK_MISSING, "folder", "%s: %s (set folder=)", path,
+				 why ? why : strerror(-result));
+	else
+		host->check_item(host, IAPROF_CHECK_GOOD, "folder", "%s%s", path, is_new ? " will be created" : "");
 }
 
 static void remove_segment(const struct ring *ring, const char *prefix, const char *name)
@@ -155,9 +183,9 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 	struct ring *ring = instance;
 	const char *why = NULL;
 	close_folder(ring); /* if it is prepared again */
-	ring->path = ring->folder ? strdup(ring->folder) : ring_folder_default();
+	ring->path = folder_path(ring);
 	if (!ring->path)
-		return host->fail(host, ENOENT, "the default folder is not known (set folder=)");
+		return host->fail(host, ENOENT, "%s", no_default_folder);
 	int folder = open_folder(ring, &why);
 	if (folder < 0)
 		return host->fail(host, -folder, "%s: %s", ring->path, why ? why : strerror(-folder));
@@ -292,6 +320,7 @@ static const struct iaprof_plugin ring_plugin = {
 	.description = "Captures of the last hours in a folder of limited size, for --replay ring:FROM..TO",
 	.instance_size = sizeof(struct ring),
 	.configure = ring_configure,
+	.check = ring_check,
 	.destroy = ring_destroy,
 	.prepare = ring_prepare,
 	.start = ring_start,

@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What --check tells of this machine and of programs that run: real processes with Level Zero's loader or a double."""
+"""What --check reports of this machine, of sinks, and of programs that run: real processes with Level Zero's loader or a
+double."""
 import os
 import re
 import shutil
+import signal
+import socket
 import subprocess
+import urllib.request
 
-from harness import PROGRAM, Skip, case, equal, main, needs_program, needs_root, read, require, wait_until
+from harness import (CAPTURE, COMPLETE, NOTHING, PLUGINS, PROGRAM, Skip, case, end, equal, main, needs_program, needs_root,
+                     own_mounts, read, require, small_disk, start, wait_until, write)
+from web_server import Server
 
 LOADER = os.environ['TEST_LOADER_DOUBLE']
 
@@ -257,6 +263,131 @@ def kernel_names():
     shown = any(not line.startswith('0000000000000000') for line in read('/proc/kallsyms').splitlines())
     equal(items('cpu-stack')['Linux kernel symbols'][0][0], 'good' if shown else 'limited', 'state')
     require('Linux kernel symbols' not in items('cpu-stack:kernel=no'), 'not asked for')
+
+
+def sinks(*specs, status, wrap=()):
+    """What --check prints of sinks: the lines after that of the source."""
+    words = [word for spec in specs for word in ('-k', spec)]
+    outcome = subprocess.run([*wrap, PROGRAM, '--check', '-s', f'replay:file={CAPTURE}', *words], stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', timeout=180, check=False)
+    equal((outcome.returncode, outcome.stderr), (status, ''), f'status and standard error; {outcome.stdout}')
+    lines = outcome.stdout.splitlines()
+    equal(lines[0], 'source replay: ready', 'first line')
+    return lines[1:]
+
+
+FOLDER_SINKS = {'ring': 'folder', 'otlp': 'spool', 'otlp-metrics': 'spool', 'pprof-push': 'spool',
+                'pprof-push:isolate=yes,format=plain': 'spool'}
+
+
+def folder_item(sink, path, status, wrap=()):
+    """The item of the folder of a sink."""
+    option = FOLDER_SINKS[sink]
+    line, item = sinks(f'{sink}{"," if ":" in sink else ":"}{option}={path}', status=status, wrap=wrap)
+    equal(line, f'sink {sink.partition(":")[0]}: {"ready" if status == COMPLETE else "cannot run here"}', 'sink')
+    state, text = re.fullmatch(rf'  (good|limited|missing) +{option}: (.*)', item).groups()
+    equal(state == 'missing', status != COMPLETE, f'state: {item}')
+    return text
+
+
+@case('the folder of a ring and of a spool: as the sink would find it, and nothing is created')
+def sink_folders():
+    os.mkdir('there', 0o700)
+    os.mkdir('open')
+    os.chmod('open', 0o777)
+    os.symlink('there', 'link')
+    write('file', '')
+    for sink, option in FOLDER_SINKS.items():
+        for path in 'there', 'there/':
+            equal(folder_item(sink, path, COMPLETE), path, 'a folder')
+        for path in 'new', 'there/new', 'there/new/':
+            equal(folder_item(sink, path, COMPLETE), f'{path} will be created', 'a new folder')
+        for path, why in (('open', 'other users can write to it'), ('file', 'Not a directory'), ('link', 'Not a directory'),
+                          ('file/new', 'Not a directory'), ('no/new', 'No such file or directory')):
+            equal(folder_item(sink, path, NOTHING), f'{path}: {why} (set {option}=)', 'a folder that cannot be used')
+    equal((sorted(os.listdir('.')), os.listdir('there')), (['file', 'link', 'open', 'there'], []), 'files')
+
+
+@case('the folder of a ring on a disk that cannot be written to, or of another user', needs=[
+    needs_root, needs_program('setpriv')])
+def foreign_folders():
+    own_mounts()
+    with small_disk('disk', 'size=64k,mode=700') as disk:
+        os.mkdir(f'{disk}/ring', 0o700)
+        subprocess.run(['mount', '-o', 'remount,ro', disk], check=True)
+        for sink, option in FOLDER_SINKS.items():
+            for path in f'{disk}/ring', f'{disk}/new':
+                equal(folder_item(sink, path, NOTHING), f'{path}: Read-only file system (set {option}=)', 'read-only')
+    os.mkdir('theirs', 0o700)
+    os.chown('theirs', 65534, 65534)
+    equal(folder_item('ring', 'theirs', NOTHING), 'theirs: it belongs to another user (set folder=)', 'of another user')
+    os.mkdir('/tmp/iaprof-test-ring', 0o755)
+    try:
+        equal(folder_item('ring', '/tmp/iaprof-test-ring/new', NOTHING, NOBODY),
+              '/tmp/iaprof-test-ring/new: Permission denied (set folder=)', 'of nobody')
+    finally:
+        os.rmdir('/tmp/iaprof-test-ring')
+
+
+@case('the default folder of a ring is created with the folders that contain it')
+def default_folder():
+    environment = ['env', f'STATE_DIRECTORY={os.getcwd()}/state']
+    equal(sinks('ring', status=COMPLETE, wrap=environment),
+          ['sink ring: ready', f'  good     folder: {os.getcwd()}/state/ring will be created'], 'ring')
+    unknown = ['env', '-u', 'HOME', '-u', 'XDG_STATE_HOME', '-u', 'STATE_DIRECTORY']
+    if os.geteuid():
+        equal(sinks('ring', status=NOTHING, wrap=unknown)[1],
+              '  missing  folder: the default folder is not known (set folder=)', 'without a home')
+    equal(os.listdir('.'), [], 'files')
+
+
+@case('the address of prometheus: free, of this machine, or in use by another program')
+def addresses():
+    def item(address, status):
+        line, found = sinks(f'prometheus:address={address}', status=status)
+        equal(line, f'sink prometheus: {"ready" if status == COMPLETE else "cannot run here"}', 'sink')
+        return found
+    for address in '127.0.0.1:0', ':0':
+        equal(item(address, COMPLETE), f'  good     address: {address}', 'free')
+    equal(item('192.0.2.1:9859', NOTHING), '  missing  address: cannot listen on 192.0.2.1:9859: '
+          'Cannot assign requested address (set address=HOST:PORT)', 'of another machine')
+    with socket.create_server(('127.0.0.1', 0)) as taken, Server(lambda handler, server: handler.send_error(404)) as web:
+        # A program that does not answer is waited for, for a limited time.
+        for port in taken.getsockname()[1], int(web.url.rpartition(':')[2]):
+            equal(item(f'127.0.0.1:{port}', NOTHING), f'  missing  address: cannot listen on 127.0.0.1:{port}: '
+                  'Address already in use (set address=HOST:PORT)', 'in use')
+
+
+@case('beside a service, --check with its configuration reports what it uses, and does not disturb it')
+def beside_a_service():
+    source = os.path.join(PLUGINS, 'iaprof-known-source.so')
+    spools = ['otlp:spool=waiting,endpoint=http://127.0.0.1:9', 'otlp-metrics:spool=waiting,endpoint=http://127.0.0.1:9',
+              'pprof-push:spool=waiting,url=http://127.0.0.1:9']
+    with open('log', 'wb') as log:
+        service = start('--continuous', '-v', '-i', '200ms', '-s', f'{source}:isolate=no', '-k', 'ring:folder=kept',
+                        '-k', 'prometheus:address=127.0.0.1:0', *(word for spool in spools for word in ('-k', spool)),
+                        stderr=log)
+    port = wait_until(lambda: re.search(r'http://127\.0\.0\.1:(\d+)/metrics', read('log')), 'the server')[1]
+
+    def segments():
+        return [name for name in os.listdir('kept') if name.endswith('.iaprof')]
+    count = len(wait_until(segments, 'a segment'))
+    in_use = 'in use by a running iaprof'
+    for address in f'127.0.0.1:{port}', f'0.0.0.0:{port}', f':{port}':
+        equal(sinks(f'prometheus:address={address}', status=COMPLETE),
+              ['sink prometheus: ready', f'  limited  address: {address}: {in_use}'], 'address')
+    equal(sinks('ring:folder=kept', status=COMPLETE), ['sink ring: ready', f'  limited  folder: kept: {in_use}'], 'ring')
+    for spool in spools:
+        equal(sinks(spool, status=COMPLETE),
+              [f'sink {spool.partition(":")[0]}: ready', f'  limited  spool: waiting: {in_use}'], 'spool')
+    # Another kind of request has files of its own.
+    equal(sinks('pprof-push:format=plain,spool=waiting', status=COMPLETE)[1], '  good     spool: waiting', 'other files')
+    wait_until(lambda: len(segments()) > count, 'one more segment')
+    with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=60) as answer:
+        require(b'iaprof_intervals_total' in answer.read(), 'metrics')
+    service.send_signal(signal.SIGINT)
+    equal(end(service).status, COMPLETE, read('log'))
+    equal(sinks('ring:folder=kept', status=COMPLETE)[1], '  good     folder: kept', 'ring of a service that has ended')
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@ import subprocess
 import urllib.parse
 import urllib.request
 
-from harness import (COMPLETE, FAILED, PLUGINS, Skip, case, end, equal, iaprof, main, needs_program, needs_root,
+from harness import (COMPLETE, FAILED, PLUGINS, USAGE, Skip, case, end, equal, iaprof, main, needs_program, needs_root,
                      needs_sampling, require, start, wait_until, write)
 from web_server import Receiver
 
@@ -293,8 +293,9 @@ def addresses():
         iaprof('-s', METRICS_SOURCE, '-k', f'prometheus:address=127.0.0.1:{port}').fails(
             FAILED, f'cannot listen on 127.0.0.1:{port}: Address already in use')
     for address in ('example.org:1', '127.0.0.1', '::1:80x', ':', '[::1', '1.2.3.4:99999999'):
-        iaprof('-s', METRICS_SOURCE, '-k', f'prometheus:address={address}').fails(
-            FAILED, 'not an IP address with a port')
+        for check in [], ['--check']:
+            iaprof('-s', METRICS_SOURCE, '-k', f'prometheus:address={address}', *check).fails(
+                USAGE, 'sink prometheus: address .*: not an IP address with a port')
 
 
 if __name__ == '__main__':
