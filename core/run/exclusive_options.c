@@ -3,18 +3,40 @@
 #include "run/exclusive_options.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cleanup.h"
+#include "base/format.h"
 #include "config/option_value.h"
 
+/*
+ * Returns a string that is equal for paths of the same file or folder, which may not exist yet. The caller frees it;
+ * NULL when out of memory.
+ */
+static char *identify(const char *path)
+{
+	struct stat status;
+	if (!stat(path, &status))
+		return format_new("%ju:%ju", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+	CLEANUP_FREE char *parent = strdup(path), *name = strdup(path);
+	if (!parent || !name)
+		return NULL;
+	if (stat(dirname(parent), &status))
+		return strdup(path);
+	return format_new("%ju:%ju/%s", (uintmax_t)status.st_dev, (uintmax_t)status.st_ino, basename(name));
+}
+
+/* NULL is the default. */
 static bool is_same_path(const char *one, const char *other)
 {
-	struct stat status, other_status;
 	if (!one || !other)
 		return !one && !other;
-	return !strcmp(one, other) || (!stat(one, &status) && !stat(other, &other_status) &&
-				       status.st_dev == other_status.st_dev && status.st_ino == other_status.st_ino);
+	CLEANUP_FREE char *identity = identify(one), *other_identity = identify(other);
+	return identity && other_identity && !strcmp(identity, other_identity);
 }
 
 static int check_pair(const struct instance *one, const struct instance *other, struct error *error)

@@ -31,8 +31,8 @@ enum iaprof_option_type {
 enum iaprof_option_flag {
 	/*
 	 * Sink, STRING: names a file or folder that only one sink of a run can use. Two instances of the plugin with
-	 * the same value, or with paths of the same file, are an error of configuration. A core of release 0.1 rejects
-	 * the plugin.
+	 * the same value, or with paths of the same file or folder, are an error of configuration. A core of release
+	 * 0.1 rejects the plugin.
 	 */
 	IAPROF_OPTION_EXCLUSIVE = 1u << 0
 };

@@ -257,10 +257,12 @@ def wrong_options():
                            (['ring:folder=a', 'ring.b:folder=a'],
                             r'sink ring\.b: sink ring of this run has the same folder: a \(set folder=\)'),
                            (['ring:folder=one', 'ring.b:folder=./one'], 'has the same folder: one'),
+                           (['ring:folder=new', 'ring.b:folder=one/../new/'], 'has the same folder: new'),
                            (['ring', 'ring.b'], 'has the same folder: the default')):
         arguments = ['--continuous', '-s', KNOWN, *(word for sink in sinks for word in ('-k', sink))]
         for check in [], ['--check']:
             iaprof(*arguments, *check).fails(USAGE, pattern)
+    iaprof('--check', '-s', KNOWN, '-k', 'ring:folder=one', '-k', 'ring.b:folder=one/one').completes()
 
 
 @case('a full disk drops intervals, which are counted, and does not end the run', needs=[needs_root])
