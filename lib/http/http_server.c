@@ -14,14 +14,21 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "http/acceptor.h"
 #include "http/http_address.h"
 
-#define BACKLOG 16
+/* Connections that wait in the Linux kernel. */
+#define BACKLOG 1024
+/* Bytes of an answer that the Linux kernel keeps for a client that reads slowly, while another client is answered. */
+#define SEND_BUFFER_SIZE (1 << 20)
+/* libmicrohttpd still counts connections that it has reported as closed. */
+#define DAEMON_CONNECTIONS_MAX (2 * HTTP_SERVER_CONNECTIONS_MAX)
 
 struct http_server {
 	unsigned flags;
 	int socket;
 	struct MHD_Daemon *daemon;
+	struct acceptor *acceptor;
 	http_handler *handler;
 	void *context;
 };
@@ -64,7 +71,8 @@ static int server_open(struct http_server *server, const char *text, struct erro
 	server->socket = http_address_bind(&address, text, error);
 	if (server->socket < 0)
 		return server->socket;
-	if (listen(server->socket, BACKLOG)) {
+	if (setsockopt(server->socket, SOL_SOCKET, SO_SNDBUF, &(int){ SEND_BUFFER_SIZE }, sizeof(int)) ||
+	    listen(server->socket, BACKLOG)) {
 		int code = errno;
 		return error_set(error, code, "cannot listen on %s: %s", text, strerror(code));
 	}
@@ -145,6 +153,9 @@ static enum MHD_Result queue(struct MHD_Connection *connection, struct http_answ
 	for (size_t i = 0; i < answer->headers.count && result == MHD_YES; i++)
 		result = MHD_add_response_header(response, answer->headers.items[i].name,
 						 answer->headers.items[i].value);
+	/* The next request would come on a connection that is not one of the acceptor's any more. */
+	if (result == MHD_YES)
+		result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
 	if (result == MHD_YES)
 		result = MHD_queue_response(connection, answer->status, response);
 	MHD_destroy_response(response);
@@ -181,6 +192,25 @@ static void take_message(void *context, const char *format, va_list arguments)
 {
 }
 
+static void take_state(void *context, struct MHD_Connection *connection, void **state,
+		       enum MHD_ConnectionNotificationCode code)
+{
+	struct http_server *server = context;
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+		acceptor_release(server->acceptor);
+}
+
+static bool take_connection(void *context, int socket)
+{
+	struct http_server *server = context;
+	struct sockaddr_storage address;
+	socklen_t length = sizeof address;
+	if (!getpeername(socket, (struct sockaddr *)&address, &length))
+		return MHD_add_connection(server->daemon, socket, (struct sockaddr *)&address, length) == MHD_YES;
+	close(socket);
+	return false;
+}
+
 int http_server_start(struct http_server *server, http_handler *handler, void *context, struct error *error)
 {
 	/* MHD polls a thread's one socket with poll(2). */
@@ -189,20 +219,30 @@ int http_server_start(struct http_server *server, http_handler *handler, void *c
 	server->handler = handler;
 	server->context = context;
 	server->daemon = MHD_start_daemon(
-		MHD_USE_INTERNAL_POLLING_THREAD | threads | MHD_USE_ERROR_LOG, 0, NULL, NULL, take_request, server,
-		MHD_OPTION_EXTERNAL_LOGGER, take_message, NULL, MHD_OPTION_LISTEN_SOCKET, server->socket,
-		MHD_OPTION_CONNECTION_LIMIT, HTTP_SERVER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-		HTTP_SERVER_TIMEOUT, MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_SERVER_REQUEST_SIZE_MAX, MHD_OPTION_END);
-	return server->daemon ? 0 : error_set(error, EIO, "cannot start the HTTP server");
+		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | threads | MHD_USE_ERROR_LOG,
+		0, NULL, NULL, take_request, server, MHD_OPTION_EXTERNAL_LOGGER, take_message, NULL,
+		MHD_OPTION_NOTIFY_CONNECTION, take_state, server, MHD_OPTION_CONNECTION_LIMIT, DAEMON_CONNECTIONS_MAX,
+		MHD_OPTION_CONNECTION_TIMEOUT, HTTP_SERVER_TIMEOUT, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+		HTTP_SERVER_REQUEST_SIZE_MAX, MHD_OPTION_END);
+	const struct acceptor_options options = { .listener = server->socket,
+						  .request_size = HTTP_SERVER_REQUEST_SIZE_MAX,
+						  .answered_max = HTTP_SERVER_CONNECTIONS_MAX,
+						  .pass = take_connection,
+						  .context = server };
+	int result = server->daemon ? acceptor_start(&server->acceptor, &options) : -EIO;
+	return result ? error_set(error, -result, "cannot start the HTTP server") : 0;
 }
 
 void http_server_free(struct http_server *server)
 {
 	if (!server)
 		return;
+	if (server->acceptor)
+		acceptor_stop(server->acceptor);
 	if (server->daemon)
-		MHD_stop_daemon(server->daemon); /* closes the socket */
-	else if (server->socket >= 0)
+		MHD_stop_daemon(server->daemon);
+	acceptor_free(server->acceptor);
+	if (server->socket >= 0)
 		close(server->socket);
 	free(server);
 }

@@ -8,7 +8,10 @@
 #include "base/error.h"
 #include "text/text.h"
 
-/* Limits: connections at a time, bytes of a request, seconds without a byte from a client. */
+/*
+ * Limits: requests that are answered at a time, bytes of a request, seconds in which a client reads nothing of its
+ * answer. acceptor.h has those of connections whose request has not arrived. Each connection is for one request.
+ */
 #define HTTP_SERVER_CONNECTIONS_MAX 16u
 #define HTTP_SERVER_REQUEST_SIZE_MAX ((size_t)16 << 10)
 #define HTTP_SERVER_TIMEOUT 10u

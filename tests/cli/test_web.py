@@ -14,8 +14,9 @@ import stat
 import subprocess
 import urllib.parse
 
-from harness import (COMPLETE, FAILED, PLUGINS, PROGRAM, USAGE, Skip, case, end, equal, iaprof, main, needs_program, needs_root,
+from harness import (COMPLETE, FAILED, PLUGINS, PROGRAM, TIMEOUT, USAGE, Skip, case, end, equal, iaprof, main, needs_program, needs_root,
                      require, start, wait_until, write)
+from slow_clients import SlowClients, answers_meanwhile
 
 WEB = os.environ['TEST_IAPROF_WEB']
 KNOWN = os.path.join(PLUGINS, 'iaprof-known-source.so')
@@ -308,8 +309,7 @@ def processes():
         waiting = []
         for number in 1, 2:
             client = socket.create_connection(('127.0.0.1', web.port), timeout=180)
-            client.sendall(f'GET {web.folder}flamegraph?from=1000&to=2000 HTTP/1.1\r\nHost: localhost\r\nCookie: {web.cookie}\r\n\r\n'
-                           .encode())
+            client.sendall(flamegraph_request(web))
             waiting.append(client)
             wait_until(lambda: os.path.exists('started') and os.path.getsize('started') >= number, 'a process')
         status, headers, _ = web.get('flamegraph', **{'from': 1000, 'to': 2000})
@@ -317,6 +317,54 @@ def processes():
         equal(web.get()[0], 200, 'other pages meanwhile')
     for client in waiting:
         client.close()
+
+
+@web_case('clients that send no request, or a part of one, or one byte at a time, do not delay others')
+def slow_clients():
+    os.mkdir('ring')
+    with Web() as web:
+        web.enter()
+        answers_meanwhile(web.port, lambda: web.get()[0])
+
+
+def flamegraph_request(web):
+    return f'GET {web.folder}flamegraph?from=1000&to=2000 HTTP/1.1\r\nHost: localhost\r\nCookie: {web.cookie}\r\n\r\n'.encode()
+
+
+@web_case('a client that reads its page slowly gets all of it while others are dropped')
+def slow_download():
+    os.mkdir('ring')
+    script = write('large', f'#!/bin/sh\nhead -c {8 << 20} /dev/zero\n', mode=0o755)
+    with Web(program=os.path.abspath(script)) as web, contextlib.closing(socket.socket()) as client:
+        web.enter()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        client.settimeout(TIMEOUT)
+        client.connect(('127.0.0.1', web.port))
+        client.sendall(flamegraph_request(web))
+        answer = http.client.HTTPResponse(client)
+        answer.begin()
+        with SlowClients(web.port) as clients:
+            read = len(answer.read(4096))
+            clients.wait_for_drops()
+            read += len(answer.read(4096))
+        equal((answer.status, read + len(answer.read())), (200, 8 << 20), 'the page')
+
+
+@web_case('a flame graph that takes long is answered while others are dropped')
+def long_computation():
+    os.mkdir('ring')
+    script = write('waiting', '#!/bin/sh\necho >started\nuntil test -e ready; do sleep 0.05; done\necho page\n', mode=0o755)
+    with Web(program=os.path.abspath(script)) as web, contextlib.closing(socket.socket()) as client:
+        web.enter()
+        client.settimeout(TIMEOUT)
+        client.connect(('127.0.0.1', web.port))
+        client.sendall(flamegraph_request(web))
+        wait_until(lambda: os.path.exists('started'), 'the process')
+        with SlowClients(web.port):
+            write('ready', '')
+            answer = http.client.HTTPResponse(client)
+            answer.begin()
+            equal((answer.status, answer.read()), (200, b'page\n'), 'the page')
 
 
 @web_case('a page that is too large, and a program that fails')
