@@ -16,12 +16,16 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/private_folder.h"
 #include "base/sanitizer.h"
+#include "ring/ring_folder.h"
+#include "ring/ring_range.h"
 
 /* Limit on messages of the process. */
 #define MESSAGES_SIZE_MAX 4096u
 #define CHUNK 65536u
 #define MILLISECONDS_PER_SECOND 1000
+#define NANOSECONDS_PER_MILLISECOND (NANOSECONDS_PER_SECOND / MILLISECONDS_PER_SECOND)
 
 struct child {
 	pid_t pid;
@@ -169,6 +173,38 @@ static char *range_text(const struct flamegraph *flamegraph, const struct flameg
 			      range->from / MILLISECONDS_PER_SECOND, (unsigned)(range->from % MILLISECONDS_PER_SECOND),
 			      range->to / MILLISECONDS_PER_SECOND, (unsigned)(range->to % MILLISECONDS_PER_SECOND));
 	return length < 0 ? NULL : text;
+}
+
+static void explain_empty(const struct ring_segments *segments, struct text *why)
+{
+	char begin[32], end[32];
+	uint64_t last = 0;
+	for (size_t i = 0; i < segments->count; i++)
+		last = segments->items[i].end > last ? segments->items[i].end : last;
+	text_append_string(why, "no data in this range");
+	if (!segments->count)
+		return;
+	ring_time_describe(segments->items[0].begin, begin);
+	ring_time_describe(last, end);
+	text_append_format(why, " (the ring has %s..%s)", begin, end);
+}
+
+int flamegraph_check(const struct flamegraph *flamegraph, const struct flamegraph_range *range, struct text *why)
+{
+	struct ring_segments segments = { 0 };
+	const char *owner;
+	CLEANUP_CLOSE int folder = private_folder_open(flamegraph->folder, false, &owner);
+	int result = folder < 0 ? folder : ring_folder_list(folder, &segments);
+	bool has_data = false;
+	for (size_t i = 0; i < segments.count && !has_data; i++)
+		has_data = segments.items[i].begin < range->to * NANOSECONDS_PER_MILLISECOND &&
+			   segments.items[i].end > range->from * NANOSECONDS_PER_MILLISECOND;
+	if (!result && !has_data) {
+		explain_empty(&segments, why);
+		result = -ENODATA;
+	}
+	array_free(&segments);
+	return result;
 }
 
 int flamegraph_append(struct flamegraph *flamegraph, const struct flamegraph_range *range,

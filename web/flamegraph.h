@@ -27,6 +27,12 @@ struct flamegraph_range {
 };
 
 /*
+ * Finds out whether the ring has data in a range. Returns 0; -ENODATA with one line in why; or another negative errno:
+ * the folder cannot be read.
+ */
+int flamegraph_check(const struct flamegraph *flamegraph, const struct flamegraph_range *range, struct text *why);
+
+/*
  * Appends the page of a range; with a baseline, that of its difference to it. Returns 0; -EBUSY: too many at a time; or
  * another negative errno with one line in why.
  */

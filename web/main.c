@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program iaprof-web: serves the last hours of a ring on this machine, read-only. */
+#include <dirent.h>
+#include <elf.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +17,8 @@
 
 #include "base/cleanup.h"
 #include "base/machine.h"
+#include "base/private_folder.h"
+#include "base/regular_file.h"
 #include "pages.h"
 
 #define ADDRESS_DEFAULT "127.0.0.1:9860"
@@ -98,6 +102,52 @@ static char *absolute_path(const char *path)
 	return joined;
 }
 
+/* Returns 0 or a negative errno: the file is not a program, or may not be run by this user. */
+static int check_program(const char *path)
+{
+	char start[4];
+	CLEANUP_CLOSE int file = regular_file_open(-1, path, 0);
+	if (access(path, X_OK))
+		return -errno;
+	if (file == -EINVAL)
+		return -EISDIR;
+	/* A program may be executable without being readable. */
+	if (file < 0)
+		return 0;
+	ssize_t size = file_read_at(file, start, sizeof start, 0);
+	bool is_program = size == sizeof start && (!memcmp(start, ELFMAG, SELFMAG) || !memcmp(start, "#!", 2));
+	return is_program ? 0 : -ENOEXEC;
+}
+
+static bool has_files(int folder)
+{
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSEDIR DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+	while (entries && (entry = readdir(entries)))
+		if (entry->d_name[0] != '.')
+			return true;
+	return false;
+}
+
+/* Warns about a folder that is not that of a ring, or not yet: the page then has no data. */
+static void check_folder(const char *path)
+{
+	struct ring_segments segments = { 0 };
+	const char *why;
+	CLEANUP_CLOSE int folder = private_folder_open(path, false, &why);
+	int result = folder < 0 ? folder : ring_folder_list(folder, &segments);
+	if (result)
+		warnx("warning: cannot read the ring %s: %s (%s)", path, strerror(-result),
+		      result == -EACCES ? "set group=yes for the sink ring, and join its group"
+					: "start iaprof --continuous, or set --folder=FOLDER");
+	else if (!segments.count && !segments.partial && has_files(folder))
+		warnx("warning: %s is not the folder of a ring: it has files but no interval of iaprof --continuous "
+		      "(set --folder=FOLDER)",
+		      path);
+	array_free(&segments);
+}
+
 /* Writes a file that only this user can read. Returns 0 or a negative errno. */
 static int write_private(const char *path, const char *text)
 {
@@ -174,8 +224,11 @@ int main(int count, char **arguments)
 	CLEANUP_FREE char *program = choices.program ? absolute_path(choices.program) : find_iaprof();
 	if (!folder || !program)
 		err(STATUS_FAILED, "cannot find the folder or iaprof");
-	if (access(program, X_OK))
-		err(STATUS_FAILED, "cannot run %s", program);
+	int wrong = check_program(program);
+	if (wrong)
+		errx(choices.program ? STATUS_USAGE : STATUS_FAILED, "cannot run %s: %s (set --iaprof=PROGRAM)",
+		     program, strerror(-wrong));
+	check_folder(folder);
 	pages.flamegraph = (struct flamegraph){ .program = program,
 						.folder = folder,
 						.stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };

@@ -36,11 +36,43 @@ static bool has(const struct http_request *request, const char *name)
 	return http_request_parameter(request, name);
 }
 
+/* Returns false with an answer if the query has no such range. */
 static bool read_range(const struct http_request *request, const char *from, const char *to,
-		       struct flamegraph_range *range)
+		       struct flamegraph_range *range, struct http_answer *answer)
 {
-	return read_number(request, from, MILLISECONDS_MAX, &range->from) &&
-	       read_number(request, to, MILLISECONDS_MAX, &range->to) && range->from < range->to;
+	bool has_numbers = read_number(request, from, MILLISECONDS_MAX, &range->from) &&
+			   read_number(request, to, MILLISECONDS_MAX, &range->to);
+	if (has_numbers && range->from < range->to)
+		return true;
+	http_answer_text(answer, 400, "");
+	text_append_format(&answer->body,
+			   has_numbers ? "%s must be before %s\n" : "%s and %s must be milliseconds since 1970\n", from,
+			   to);
+	return false;
+}
+
+static void answer_unreadable(const char *folder, int result, struct http_answer *answer)
+{
+	http_answer_text(answer, 503, "");
+	text_append_format(&answer->body, "cannot read %s: %s\n", folder,
+			   result == -EACCES ? "permission denied (set group=yes for the sink ring, and join its group)"
+			   : result == -ENOENT ? "no such folder (start iaprof --continuous)"
+					       : strerror(-result));
+}
+
+/* Returns whether the ring has data in a range; otherwise answers. */
+static bool has_data(const struct flamegraph *flamegraph, const struct flamegraph_range *range,
+		     struct http_answer *answer)
+{
+	CLEANUP(text_free) struct text why = { 0 };
+	int result = flamegraph_check(flamegraph, range, &why);
+	if (result == -ENODATA) {
+		http_answer_text(answer, 404, text_string(&why));
+		text_append_string(&answer->body, "\n");
+	} else if (result) {
+		answer_unreadable(flamegraph->folder, result, answer);
+	}
+	return !result;
 }
 
 static void answer_flamegraph(struct pages *pages, struct http_request *request, struct http_answer *answer)
@@ -48,11 +80,11 @@ static void answer_flamegraph(struct pages *pages, struct http_request *request,
 	CLEANUP(text_free) struct text why = { 0 };
 	struct flamegraph_range range, baseline;
 	bool has_baseline = has(request, "diff_from") || has(request, "diff_to");
-	if (!read_range(request, "from", "to", &range) ||
-	    (has_baseline && !read_range(request, "diff_from", "diff_to", &baseline))) {
-		http_answer_text(answer, 400, "from, to, diff_from and diff_to are milliseconds since 1970\n");
+	if (!read_range(request, "from", "to", &range, answer) ||
+	    (has_baseline && !read_range(request, "diff_from", "diff_to", &baseline, answer)) ||
+	    !has_data(&pages->flamegraph, &range, answer) ||
+	    (has_baseline && !has_data(&pages->flamegraph, &baseline, answer)))
 		return;
-	}
 	http_request_extend(request, FLAMEGRAPH_SECONDS_MAX + 2 * HTTP_SERVER_TIMEOUT);
 	int result =
 		flamegraph_append(&pages->flamegraph, &range, has_baseline ? &baseline : NULL, &answer->body, &why);
@@ -73,10 +105,14 @@ static void answer_overview(struct pages *pages, const struct http_request *requ
 {
 	uint64_t slots = 0, metric = 0, group = SEGMENT_PROGRAM;
 	struct flamegraph_range range;
-	if (!read_range(request, "from", "to", &range) || !read_number(request, "slots", OVERVIEW_SLOTS_MAX, &slots) ||
-	    !slots || (has(request, "metric") && !read_number(request, "metric", SEGMENT_METRICS_MAX, &metric)) ||
+	if (!read_range(request, "from", "to", &range, answer))
+		return;
+	if (!read_number(request, "slots", OVERVIEW_SLOTS_MAX, &slots) || !slots ||
+	    (has(request, "metric") && !read_number(request, "metric", SEGMENT_METRICS_MAX, &metric)) ||
 	    (has(request, "group") && !read_number(request, "group", SEGMENT_GROUP_COUNT - 1, &group))) {
-		http_answer_text(answer, 400, "from and to are milliseconds since 1970, slots is 1 to 1000\n");
+		http_answer_text(answer, 400, "");
+		text_append_format(&answer->body, "slots must be 1 to %u, metric 0 to %u, and group 0 to %u\n",
+				   OVERVIEW_SLOTS_MAX, SEGMENT_METRICS_MAX, SEGMENT_GROUP_COUNT - 1);
 		return;
 	}
 	struct overview_query query = { .from = range.from * NANOSECONDS_PER_MILLISECOND,
@@ -86,13 +122,8 @@ static void answer_overview(struct pages *pages, const struct http_request *requ
 					.group = (uint32_t)group };
 	int result = overview_append(&pages->overview, &query, &answer->body);
 	answer->type = "application/json";
-	if (!result)
-		return;
-	http_answer_text(answer, 503, "");
-	text_append_format(&answer->body, "cannot read %s: %s\n", pages->overview.folder,
-			   result == -EACCES ? "permission denied (set group=yes for the sink ring, and join its group)"
-			   : result == -ENOENT ? "no such folder (start iaprof --continuous)"
-					       : strerror(-result));
+	if (result)
+		answer_unreadable(pages->overview.folder, result, answer);
 }
 
 static void answer_page(struct http_answer *answer)

@@ -63,10 +63,17 @@ def ring(*times, folder='ring'):
     return path
 
 
+def empty_segment():
+    """A ring for programs that do not read it: with an interval from 1 s to 4 s."""
+    os.mkdir('ring')
+    write(f'ring/{segment_name(1, 3)}', '')
+
+
 class Web:
     """A server until the end of a with statement, and its visitor."""
 
-    def __init__(self, *arguments, folder='ring', program=PROGRAM, wrap=()):
+    def __init__(self, *arguments, folder='ring', program=PROGRAM, wrap=(), warning=''):
+        self.warning = warning
         self.arguments = ['--folder', folder, '--iaprof', program, '--address', '127.0.0.1:0', *arguments]
         self.wrap = wrap
 
@@ -82,7 +89,8 @@ class Web:
         self.process.send_signal(signal.SIGTERM)
         outcome = end(self.process)
         if kind is None:
-            equal((outcome.status, outcome.err), (COMPLETE, ''), 'the end of the server')
+            equal(outcome.status, COMPLETE, 'the end of the server')
+            require(re.fullmatch(self.warning, outcome.err), f'messages: {outcome.err}')
 
     def ask(self, path, method='GET', host=None, **headers):
         """-> status, headers, body"""
@@ -177,7 +185,10 @@ def parameters():
                               '1\n', '1\0', '..', '1..2'):
                     equal(web.get(page, **{**base, name: value})[0], 400, f'{page}, {name}={value!r}')
                 equal(web.get(page, **{key: value for key, value in base.items() if key != name})[0], 400, f'{page} without {name}')
-            equal(web.get(page, **{**base, 'to': '1000'})[0], 400, f'{page}: an empty range')
+            for to in '1000', '999':
+                equal(web.get(page, **{**base, 'to': to})[::2], (400, b'from must be before to\n'), f'{page}: a range that ends at {to}')
+        equal(web.get('flamegraph', **good, diff_from='5', diff_to='5')[::2], (400, b'diff_from must be before diff_to\n'), 'an empty baseline')
+        equal(web.get('flamegraph', **good, diff_from='5')[::2], (400, b'diff_from and diff_to must be milliseconds since 1970\n'), 'no end')
         for name, value in (('slots', '0'), ('slots', '1001'), ('group', '4'), ('metric', '33'), ('metric', 'cpu')):
             equal(web.get('overview.json', **{**good, 'slots': '10', name: value})[0], 400, f'{name}={value}')
         equal(os.listdir('.'), ['ring'], 'files')
@@ -267,12 +278,18 @@ def flamegraphs():
             with open(path, 'rb') as file:
                 require(body == file.read(), f'another page than {path}')
         status, _, body = web.get('flamegraph', **{'from': 1000, 'to': 2000})
-        require(status == 502 and b'no data in this range' in body, f'{status} {body}')
+        missing = r'no data in this range \(the ring has 20\d\d-\d\d-\d\dT[\d:]{8}\.\.20\d\d-\d\d-\d\dT[\d:]{8}\)\n'
+        for query in ({'from': 1000, 'to': 2000}, {**one, 'diff_from': 1000, 'diff_to': 2000}, {'from': 1000, 'to': 2000, 'diff_from': 1, 'diff_to': 2}):
+            status, _, body = web.get('flamegraph', **query)
+            require(status == 404 and re.fullmatch(missing, body.decode()), f'{status} {body}')
+        shutil.rmtree('ring')
+        status, _, body = web.get('flamegraph', **one)
+        require(status == 503 and b'no such folder' in body, f'{status} {body}')
 
 
 @web_case('a flame graph has the spans that the ring keeps')
 def spans():
-    os.mkdir('ring')
+    empty_segment()
     script = write('arguments', '#!/bin/sh\necho "$@"\n', mode=0o755)
     with Web(program=os.path.abspath(script)) as web:
         web.enter()
@@ -302,7 +319,7 @@ def changes():
 
 @web_case('at most two flame graphs are made at a time, and the server ends with them')
 def processes():
-    os.mkdir('ring')
+    empty_segment()
     script = write('slow', '#!/bin/sh\necho >> started\nexec sleep 1000\n', mode=0o755)
     with Web(program=os.path.abspath(script)) as web:
         web.enter()
@@ -333,7 +350,7 @@ def flamegraph_request(web):
 
 @web_case('a client that reads its page slowly gets all of it while others are dropped')
 def slow_download():
-    os.mkdir('ring')
+    empty_segment()
     script = write('large', f'#!/bin/sh\nhead -c {8 << 20} /dev/zero\n', mode=0o755)
     with Web(program=os.path.abspath(script)) as web, contextlib.closing(socket.socket()) as client:
         web.enter()
@@ -352,7 +369,7 @@ def slow_download():
 
 @web_case('a flame graph that takes long is answered while others are dropped')
 def long_computation():
-    os.mkdir('ring')
+    empty_segment()
     script = write('waiting', '#!/bin/sh\necho >started\nuntil test -e ready; do sleep 0.05; done\necho page\n', mode=0o755)
     with Web(program=os.path.abspath(script)) as web, contextlib.closing(socket.socket()) as client:
         web.enter()
@@ -369,7 +386,7 @@ def long_computation():
 
 @web_case('a page that is too large, and a program that fails')
 def failures():
-    os.mkdir('ring')
+    empty_segment()
     for text, pattern in (('head -c 70000000 /dev/zero', b'too large'), ('echo "iaprof: \033[1mwrong" >&2; exit 2', rb'iaprof: \?\[1mwrong'),
                           ('kill -9 $$', b'without a message'), ('yes "iaprof: many" | head -c 300000 >&2; exit 3', b'iaprof: many')):
         script = write('failing', f'#!/bin/sh\n{text}\n', mode=0o755)
@@ -398,14 +415,34 @@ def url_file():
 @web_case('addresses that others could reach, or that are taken, and wrong usage are errors')
 def errors():
     os.mkdir('ring')
+    write('notes', 'not executable')
+    write('text', 'no program', mode=0o755)
     with socket.create_server(('127.0.0.1', 0)) as taken:
         for arguments, status, pattern in (
                 (['--address', '0.0.0.0:0'], USAGE, 'other machines could reach it'), (['--address', '[::]:0'], USAGE, 'other machines'),
                 (['--address', ':0'], USAGE, 'other machines'), (['--address', '127.0.0.1'], USAGE, 'not an IP address'),
                 (['--address', f'127.0.0.1:{taken.getsockname()[1]}'], FAILED, 'Address already in use'),
-                (['--iaprof', '/no/such/program'], FAILED, 'cannot run'), (['ring'], USAGE, 'unexpected argument'), (['--no-such'], USAGE, 'no-such')):
+                (['--iaprof', '/no/such/program'], USAGE, 'cannot run /no/such/program: No such file or directory'),
+                (['--iaprof', 'ring'], USAGE, 'cannot run .*/ring: Is a directory'), (['--iaprof', 'notes'], USAGE, 'cannot run .*/notes: Permission denied'),
+                (['--iaprof', 'text'], USAGE, 'cannot run .*/text: Exec format error'), (['ring'], USAGE, 'unexpected argument'), (['--no-such'], USAGE, 'no-such')):
             outcome = end(start('--iaprof', PROGRAM, '--folder', 'ring', *arguments, program=WEB))
             require(outcome.status == status and re.search(pattern, outcome.err) and not outcome.out, f'{arguments}: {outcome}')
+
+
+@web_case('a folder that is not that of a ring, or not yet, is a warning at the start')
+def folders():
+    os.mkdir('notes')
+    write('notes/text', 'mine')
+    for folder, warning in (('none', r'cannot read the ring .*/none: No such file or directory \(start iaprof --continuous, or set --folder=FOLDER\)'),
+                            ('notes/text', r'cannot read the ring .*/text: Not a directory .*'),
+                            ('notes', r'.*/notes is not the folder of a ring: .* \(set --folder=FOLDER\)')):
+        with Web(folder=folder, warning=f'iaprof-web: warning: {warning}\n') as web:
+            equal(web.enter().get()[0], 200, 'the page')
+    with Web(folder='later', warning='iaprof-web: warning: .*/later.*\n') as web:
+        os.mkdir('later', 0o700)
+        write(f'later/{segment_name(T, 10)}', '')
+        web.enter()
+        equal(web.overview(T, T + 60, 6)['segments'], 1, 'intervals of a ring that was created later')
 
 
 @web_case('another user reads the ring that its group may read', needs=[needs_root, needs_program('setpriv')])
@@ -420,8 +457,9 @@ def other_user():
     equal((stat.S_IMODE(status.st_mode), status.st_gid), (0o640, group), 'mode and group of a segment')
     begin = int(datetime.datetime.strptime(name[:15] + '+0000', '%Y%m%dT%H%M%S%z').timestamp())
     query = {'from': (begin - 5) * 1000, 'to': (begin + 10) * 1000}
-    for groups, wanted in ((f'--groups={group}', 200), ('--clear-groups', 503)):
-        with Web(folder='recorded', wrap=['setpriv', f'--reuid={other}', f'--regid={other}', groups]) as web:
+    refused = r'iaprof-web: warning: cannot read the ring .*: Permission denied \(set group=yes for the sink ring, and join its group\)\n'
+    for groups, wanted, warning in ((f'--groups={group}', 200, ''), ('--clear-groups', 503, refused)):
+        with Web(folder='recorded', wrap=['setpriv', f'--reuid={other}', f'--regid={other}', groups], warning=warning) as web:
             web.enter()
             status, _, body = web.get('overview.json', **query, slots=1)
             equal(status, wanted, f'{groups}: {body}')
