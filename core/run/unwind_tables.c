@@ -79,8 +79,7 @@ void unwind_tables_prepare(struct run *run)
 /* Short-lived processes take their files, mount namespaces and map_files along. */
 static bool is_gone(const struct refusal *refusal)
 {
-	return !strcmp(refusal->reason, strerror(ENOENT)) || !strcmp(refusal->reason, strerror(ESTALE)) ||
-	       !strcmp(refusal->reason, strerror(ESRCH));
+	return !strcmp(refusal->reason, strerror(ENOENT)) || !strcmp(refusal->reason, strerror(ESTALE));
 }
 
 static void report_files(const struct unwind_feed_summary *summary)

@@ -95,7 +95,9 @@ static int open_candidate(struct mapped_file *file, struct broker *broker, const
 static int open_by_name(struct mapped_file *file, struct broker *broker, const struct mapped_file_request *request,
 			int root)
 {
-	return open_candidate(file, broker, request, root, request->mapping->path, BY_NAME);
+	int code = open_candidate(file, broker, request, root, request->mapping->path, BY_NAME);
+	/* The root of a sandbox can be a folder of its process in /proc, as that of iaprof-worker is: it has ended. */
+	return code == -ESRCH ? -ENOENT : code;
 }
 
 /* Opens the file through the mapping, which also reaches deleted files. */

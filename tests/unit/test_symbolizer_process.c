@@ -237,6 +237,33 @@ TEST(a_file_that_was_mapped_before_the_root_changed)
 	command_run("rm -r '%s' '%s'", folder, empty);
 }
 
+/* As iaprof-worker does: its root is a folder in /proc, where lookups fail in another way once it has ended. */
+TEST(a_root_in_proc_of_a_process_that_has_ended)
+{
+	CLEANUP_FREE char *folder = fixture_folder();
+	CLEANUP_FREE char *library = install(folder, "libfixture_c.so");
+	char path[64];
+	struct scene scene;
+	ck_assert(scene_new(&scene, NULL, folder, library));
+	pid_t sandbox = fork();
+	if (!sandbox) {
+		pause();
+		_exit(0);
+	}
+	snprintf(path, sizeof path, "/proc/%d/fdinfo", sandbox);
+	CLEANUP_CLOSE int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ck_assert_int_ge(root, 0);
+	kill(sandbox, SIGKILL);
+	ck_assert_int_eq(waitpid(sandbox, NULL, 0), sandbox);
+	struct process ended = running(scene.child);
+	ended.end = scene.after;
+	ended.root = root;
+	ended.is_chrooted = true;
+	check_outer(&scene, &ended, "outer");
+	scene_free(&scene);
+	command_run("rm -r '%s'", folder);
+}
+
 /* A mount namespace of its own, with the library where nobody else has it. */
 static int enter_namespace(const char *folder)
 {
