@@ -25,7 +25,7 @@ struct series {
 	pthread_t thread;
 	bool has_thread;       /* else the earlier one has been ended */
 	atomic_bool has_ended; /* the earlier one */
-	bool is_signalled;     /* SIGHUP came */
+	bool is_signalled;     /* SIGHUP came: the current run has, or is to have, a configuration read again */
 	bool has_stuck_sink;   /* an earlier run has */
 	bool has_failed;       /* an earlier run has, in part: its profile is not complete */
 	enum exit_status status;
@@ -150,6 +150,13 @@ static void go_back(struct series *series, struct run *failed, struct run *earli
 	free_run(STEAL_POINTER(series->run));
 }
 
+/* Of a run that could be started. */
+static void report_reload(const struct series *series)
+{
+	if (series->is_signalled)
+		log_notice("SIGHUP: reloaded the configuration");
+}
+
 /* The sinks can have what those of the earlier run had. */
 static void start_sinks(struct series *series)
 {
@@ -159,6 +166,7 @@ static void start_sinks(struct series *series)
 	if (!run_start_sinks(series->run, &error)) {
 		collector_thread_release_sinks(series->run->collector);
 		free_run(earlier);
+		report_reload(series);
 		return;
 	}
 	struct run *failed = STEAL_POINTER(series->run);
@@ -191,6 +199,7 @@ static int change_in_turn(struct series *series, struct run *next, struct error 
 	series->run = next;
 	inherit(next, earlier);
 	free_run(earlier);
+	report_reload(series);
 	return 0;
 }
 

@@ -135,6 +135,26 @@ def no_gap():
     require(least > 0.5, f'{100 * least:.0f} % of the samples\n{text}')
 
 
+@case('samples of helpers of earlier runs have names and unwind tables', needs=(needs_root, needs_sampling))
+def helpers():
+    write('run.ini', '[iaprof]\ncontinuous = yes\ninterval = 200\nbudget = none\n[source:cpu-stack]\nfrequency = 4999\n'
+          '[sink:csv]\noutput = -\nnewline = lf\n')
+    with tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as out:
+        process = start('-c', 'run.ini', stderr=err, stdout=out)
+
+        def said():
+            return os.pread(err.fileno(), 1000000, 0).decode()
+        wait_until(lambda: os.fstat(out.fileno()).st_size, 'an interval')
+        for number in range(RELOADS):
+            process.send_signal(signal.SIGHUP)
+            wait_until(lambda: said().count('reloaded the configuration') > number, 'a reload')  # pylint: disable=cell-var-from-loop
+            size = os.fstat(out.fileno()).st_size
+            wait_until(lambda: os.fstat(out.fileno()).st_size > size, 'an interval')  # pylint: disable=cell-var-from-loop
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, COMPLETE, said())
+        require('iaprof-worker: its process has ended' not in said(), said())
+
+
 def exclusive(number, name):
     write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:{name}]\nisolate = no\nnumber = {number}\n'
           '[sink:csv]\noutput = -\n')

@@ -354,6 +354,8 @@ def reload():
         configure('[sink:ring]\nfolder = second\n')
         process.send_signal(signal.SIGHUP)
         wait_until(lambda: segments('second'), 'a segment with the new configuration')
+        wait_until(lambda: 'iaprof: SIGHUP: reloaded the configuration\n' in text(), 'a message')
+        require(text().index('reloaded') > text().rindex('the run continues'), text())
         # Valid, but not possible: the folder belongs to nobody who could write to it.
         write('file', '')
         configure('[sink:ring]\nfolder = file/ring\n')
@@ -375,6 +377,7 @@ def reload():
         other.send_signal(signal.SIGINT)
         for ending in process, other:
             equal(end(ending).status, COMPLETE, f'exit status: {text()}')
+        equal(text().count('reloaded'), 1, f'successful reloads in {text()}')
     require(turns(replayed('first')) > 0 and turns(replayed('second')) > 0, 'no samples')
     outcome = iaprof('--replay', f"second/{segments('second')[-1]}", '-k', 'firefox', '-o', 'out.json')
     outcome.completes('replayed')
@@ -396,7 +399,7 @@ def reload_in_place():
         equal(end(process).status, COMPLETE, 'exit status')
         said = os.pread(err.fileno(), 100000, 0).decode()
     require('dropped' not in said, said)
-    equal(said.count('samples in'), 4, f'runs: {said}')
+    equal((said.count('samples in'), said.count('SIGHUP: reloaded the configuration\n')), (4, 3), f'runs: {said}')
     require(turns(replayed('kept')) > 0, 'no samples')
 
 
