@@ -2,6 +2,7 @@
 /* Sampled devices: see sampled_devices.h. */
 #include "correlator/sampled_devices.h"
 #include "text/plural.h"
+#include "text/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,10 +154,11 @@ void device_samples_describe(const struct device_samples *samples, char *text, s
 {
 	char unlaunched[64] = "";
 	if (samples->unlaunched)
-		snprintf(unlaunched, sizeof unlaunched, " (%" PRIu64 " of launches not seen)", samples->unlaunched);
+		snprintf(unlaunched, sizeof unlaunched, " (%s of launches not seen)",
+			 quantity_sum(samples->unlaunched).text);
 	snprintf(text, size,
-		 "%" PRIu64 " row%s, %" PRIu64 " sample%s: %" PRIu64 " matched%s, %" PRIu64 " ambiguous, %" PRIu64
-		 " unmatched; %" PRIu64 " overflow%s",
-		 samples->rows, plural(samples->rows), samples->samples, plural(samples->samples), samples->matched,
-		 unlaunched, samples->ambiguous, samples->unmatched, samples->overflows, plural(samples->overflows));
+		 "%" PRIu64 " row%s, %s sample%s: %s matched%s, %s ambiguous, %s unmatched; %" PRIu64 " overflow%s",
+		 samples->rows, plural(samples->rows), quantity_sum(samples->samples).text, plural(samples->samples),
+		 quantity_sum(samples->matched).text, unlaunched, quantity_sum(samples->ambiguous).text,
+		 quantity_sum(samples->unmatched).text, samples->overflows, plural(samples->overflows));
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See quantity.h. */
+#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,6 +20,15 @@ struct quantity_text quantity_number(double number)
 		snprintf(made.text, sizeof made.text, "%.0f", round(number / unit) * unit);
 	else
 		snprintf(made.text, sizeof made.text, "%.*f", digits, number);
+	return made;
+}
+
+struct quantity_text quantity_sum(uint64_t sum)
+{
+	struct quantity_text made;
+
+	snprintf(made.text, sizeof made.text, sum == UINT64_MAX ? "more than %" PRIu64 : "%" PRIu64,
+		 sum - (sum == UINT64_MAX));
 	return made;
 }
 

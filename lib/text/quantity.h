@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers for people: at most three significant digits, without an exponent. Pure; any thread. */
+/* Numbers for people: at most three significant digits unless they are exact, without an exponent. Pure; any thread. */
 #pragma once
 
 #include <stdint.h>
@@ -11,6 +11,8 @@ struct quantity_text {
 
 /* Formats "23200", "100", "15.0", "0.72", "0.0355"; a number must not be negative. */
 struct quantity_text quantity_number(double number);
+/* Formats all digits of a sum that saturates: "more than 18446744073709551614" for UINT64_MAX. */
+struct quantity_text quantity_sum(uint64_t sum);
 /* Formats a part of a whole above 0 in percent: "12.3%", "<0.001%". */
 struct quantity_text quantity_share(double part, double whole);
 /* Formats nanoseconds: "12.3 ms". */

@@ -117,6 +117,7 @@ def habits_of_other_programs():
     equal(sorted(run.stdout.splitlines()),
           sorted(['a;b 5', 'a;c;d 4', 'a;e 2', 'a;f 3', '[unknown];g 1', 'a;b;-;c_[k] 5', 'a;Class::m(int, char)_[j] 6',
                   '18446744073709551615 1', 'z 18446744073709551615']), 'folded text')
+    assert 'replayed more than 18446744073709551614 samples' in run.stderr, run.stderr
     assert '1 value with a fraction and rounded' in run.stderr and ' skipped, ' not in run.stderr, run.stderr
     equal(replay('others', '-k', 'folded.lines:lines=yes,output=with').count('x_[i]'), 0,
           'inlined functions by default')

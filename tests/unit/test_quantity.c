@@ -26,6 +26,13 @@ TEST(numbers_have_three_digits)
 	ck_assert_str_eq(quantity_share(1, 1e6).text, "<0.001%");
 }
 
+TEST(sums_that_saturate_are_lower_bounds)
+{
+	ck_assert_str_eq(quantity_sum(0).text, "0");
+	ck_assert_str_eq(quantity_sum(UINT64_MAX - 1).text, "18446744073709551614");
+	ck_assert_str_eq(quantity_sum(UINT64_MAX).text, "more than 18446744073709551614");
+}
+
 TEST(times_and_sizes_have_units)
 {
 	static const struct {

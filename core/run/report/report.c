@@ -43,8 +43,8 @@ void report_status(struct status *last, uint64_t elapsed, const struct collector
 	char text[4096];
 	size_t length =
 		call_report_live(&last->calls, &progress->calls, elapsed - last->elapsed, text, sizeof text / 2);
-	snprintf(text + length, sizeof text - length, "%s%.0f s  %" PRIu64 " sample%s  %" PRIu64 " lost",
-		 length ? "\n" : "", seconds(elapsed), progress->samples, plural(progress->samples), progress->lost);
+	snprintf(text + length, sizeof text - length, "%s%.0f s  %s sample%s  %" PRIu64 " lost", length ? "\n" : "",
+		 seconds(elapsed), quantity_sum(progress->samples).text, plural(progress->samples), progress->lost);
 	*last = (struct status){ .elapsed = elapsed, .calls = progress->calls };
 	log_status_line(text);
 }
@@ -151,8 +151,8 @@ static void report_devices(const struct collector_thread_result *result)
 		log_notice("%s: %s", name, text);
 		for (int reason = 0; reason < UNMATCHED_REASON_COUNT; reason++)
 			if (samples->unmatched_reasons[reason])
-				log_notice("%s: %" PRIu64 " sample%s unmatched: %s", name,
-					   samples->unmatched_reasons[reason],
+				log_notice("%s: %s sample%s unmatched: %s", name,
+					   quantity_sum(samples->unmatched_reasons[reason]).text,
 					   plural(samples->unmatched_reasons[reason]), unmatched_reason_text(reason));
 	}
 }
@@ -248,15 +248,15 @@ static void report_cost(const struct collector_statistics *statistics, double el
 	double wall = seconds(cost->end.clock - cost->begin.clock), kernel_side = seconds(statistics->kernel_side_time);
 	double sampling = seconds(cost->end.cpu - cost->begin.cpu) + kernel_side;
 	double all = seconds(cost->total) + kernel_side;
+	struct quantity_text samples = quantity_sum(statistics->samples);
 	/* The start-up cost dominates a short run, so a percentage would be misleading. */
 	if (wall < 0.5)
-		log_notice("%" PRIu64 " sample%s in %.3f s; iaprof used %.2f s of CPU time", statistics->samples,
+		log_notice("%s sample%s in %.3f s; iaprof used %.2f s of CPU time", samples.text,
 			   plural(statistics->samples), elapsed, all);
 	else
-		log_notice("%" PRIu64
-			   " sample%s in %.1f s; iaprof used %.3g %% of one CPU while profiling (%.3g %% in the "
+		log_notice("%s sample%s in %.1f s; iaprof used %.3g %% of one CPU while profiling (%.3g %% in the "
 			   "Linux kernel) and %.2f s of CPU time to start and finish",
-			   statistics->samples, plural(statistics->samples), elapsed, 100 * sampling / wall,
+			   samples.text, plural(statistics->samples), elapsed, 100 * sampling / wall,
 			   100 * kernel_side / wall, all > sampling ? all - sampling : 0);
 }
 
@@ -327,10 +327,10 @@ void report_summary(const struct collector_thread_result *result, const struct r
 	if (!replays)
 		report_cost(statistics, elapsed, cost);
 	else if (elapsed > 0)
-		log_notice("replayed %" PRIu64 " sample%s of %.*f s", statistics->samples, plural(statistics->samples),
-			   elapsed < 1 ? 3 : 1, elapsed);
+		log_notice("replayed %s sample%s of %.*f s", quantity_sum(statistics->samples).text,
+			   plural(statistics->samples), elapsed < 1 ? 3 : 1, elapsed);
 	else
-		log_notice("replayed %" PRIu64 " sample%s", statistics->samples, plural(statistics->samples));
+		log_notice("replayed %s sample%s", quantity_sum(statistics->samples).text, plural(statistics->samples));
 }
 
 void report_missing_decoders(const struct decoders *decoders)
