@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program iaprof: reads the command line and runs the requested action. */
 #include <fcntl.h>
+#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/log.h"
 #include "config/configuration.h"
 #include "config/help.h"
@@ -19,6 +21,7 @@
 #include "run/output/output.h"
 #include "run/output/screen.h"
 #include "run/run.h"
+#include "text/printable.h"
 
 static enum exit_status list(struct registry *registry)
 {
@@ -32,8 +35,12 @@ static enum exit_status list(struct registry *registry)
 			continue;
 		}
 		const struct iaprof_plugin *description = &plugin->description;
-		printf("%-8s %-16s %-8s %s\n", plugin_kind_name(description->kind), description->name,
-		       description->version ? description->version : "-", description->description);
+		CLEANUP_FREE char *line =
+			format_new("%-8s %-16s %-8s %s", plugin_kind_name(description->kind), description->name,
+				   description->version ? description->version : "-", description->description);
+		if (line)
+			text_print_printable(line, INT_MAX, stdout);
+		putchar('\n');
 	}
 	return status;
 }

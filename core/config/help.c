@@ -3,9 +3,13 @@
 #include "config/help.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 
+#include "base/cleanup.h"
+#include "base/format.h"
 #include "config/option_table.h"
+#include "text/printable.h"
 
 static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT...]]\n"
 			    "\n"
@@ -147,8 +151,11 @@ void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file)
 	const char *kind = kinds[plugin->kind];
 	bool has_output = plugin->kind == IAPROF_PLUGIN_SINK && !(plugin->flags & IAPROF_PLUGIN_NO_OUTPUT);
 
-	fprintf(file, "%s%s%s (%s): %s\n\n", plugin->name, plugin->version ? " " : "",
-		plugin->version ? plugin->version : "", kind, plugin->description);
+	CLEANUP_FREE char *title = format_new("%s%s%s (%s): %s", plugin->name, plugin->version ? " " : "",
+					      plugin->version ? plugin->version : "", kind, plugin->description);
+	if (title)
+		text_print_printable(title, INT_MAX, file);
+	fputs("\n\n", file);
 	if (plugin->kind == IAPROF_PLUGIN_DECODER)
 		fprintf(file, "Selected automatically for device code of ELF machine %" PRIu32 ".\n\n",
 			plugin->machine);

@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "config/option_value.h"
 #include "config/value.h"
+#include "text/printable.h"
 
 #define LINE_WIDTH 80
 #define NAME_SIZE 80    /* longest name, including its decoration */
@@ -100,10 +101,11 @@ static void write_wrapped(const char *text, size_t first_column, size_t column, 
 }
 
 /*
- * Writes an option. left: its syntax up to the placeholder of the value; right: its description, NULL: out of memory.
+ * Writes an option, whose texts are those of a plugin. left: its syntax up to the placeholder of the value; right: its
+ * description, which is made printable, NULL: out of memory.
  */
-static void write_described(const struct iaprof_option *option, const char *left, const char *right,
-			    size_t first_column, FILE *file)
+static void write_described(const struct iaprof_option *option, const char *left, char *right, size_t first_column,
+			    FILE *file)
 {
 	char *text CLEANUP_FREE = NULL;
 	size_t size = 0;
@@ -114,6 +116,8 @@ static void write_described(const struct iaprof_option *option, const char *left
 	write_placeholder(option, memory);
 	if (fclose(memory) != 0 || !right)
 		return;
+	text_make_printable(text);
+	text_make_printable(right);
 	fputs(text, file);
 	/* A long name has its own line. */
 	bool own_line = size + 2 > first_column;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plugins that are wrong: each is refused or ends the run with one line that names it, and leaves nothing behind."""
 import os
+import re
 import shutil
 
 from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOTHING, PLUGINS, USAGE, case,
@@ -137,6 +138,27 @@ def named_folder():
     require('failing-source' in iaprof('--plugin-path', 'plugins', '--list', env=environment).out, '--list lacks it')
     for folder, why in ('none', 'No such file'), ('a.ini', 'not a folder'), ('empty', 'iaprof-NAME.so'):
         iaprof('--plugin-path', folder, '-s', 'failing-source').fails(USAGE, f'plugin-path: .*{folder}.*{why}')
+
+
+@case('texts of a plugin cannot control the terminal')
+def hostile_texts():
+    with open(FAILING_SOURCE, 'rb') as file:
+        contents = file.read()
+    # Terminals interpret C1 control characters as well (U+009B, and some the byte 0x9b), and option texts may have those.
+    for old, new in ((b'fails where it is told to', b'f\x1b[2J\x1b]0;title\x07\n\xc2\x9b3'), (b'the callback that fails', b'the \xc2\x9b31m\x9b callback'),
+                     (b'what it sends without end', '\u202ewhat it sends w'.encode())):
+        require(contents.count(old) == 1, f'{old} is not once in the plugin')
+        contents = contents.replace(old, new.ljust(len(old)))
+    os.mkdir('plugins')
+    write('plugins/iaprof-failing-source.so', contents)
+    listed = iaprof('--plugin-path', 'plugins', '--list').completes().out
+    line = next(line for line in listed.splitlines() if 'failing-source' in line)
+    require(line.rstrip().endswith(' f?[2J?]0;title????3'), f'{line!r}')
+    described = iaprof('--plugin-path', 'plugins', '--help', 'failing-source').completes().out
+    for wanted in '(source): f?[2J?]0;title????3', 'The ??31m? callback', '???what it sends w':
+        require(wanted in described, f'{wanted} is not in {described!r}')
+    for text in listed, described:
+        equal(re.findall('[\0-\x09\x0b-\x1f\x7f-\x9f\u202e\ufffd]', text), [], 'control characters')
 
 
 @case('with rights: a folder of --plugin-path that others can write', needs=[needs_root])
