@@ -215,9 +215,7 @@ static void *run_thread(void *argument)
 	int result = instance->plugin->description.thread(&instance->host, instance->memory,
 							  (const volatile int *)&instance->stopping);
 	plugin_call_end(&before);
-	end_callback(instance, result, "thread", NULL);
-	atomic_store(&instance->finished, true);
-	instance->services->ended(instance->services->context, instance);
+	(end_callback(instance, result, "thread", NULL) ? instance_end_early : instance_end)(instance);
 	return NULL;
 }
 
@@ -242,6 +240,14 @@ int instance_start(struct instance *instance, struct error *error)
 	return result;
 }
 
+/* result: of the callbacks that drain a source. For an isolated one, its process has done this. Returns result. */
+static int note_end(struct instance *instance, int result)
+{
+	if (result && !instance->isolation && instance->plugin->description.kind == IAPROF_PLUGIN_SOURCE)
+		instance_end_early(instance);
+	return result;
+}
+
 int instance_stop(struct instance *instance, struct error *error)
 {
 	if (instance->is_stopped)
@@ -252,12 +258,12 @@ int instance_stop(struct instance *instance, struct error *error)
 		pthread_join(instance->thread, NULL);
 		instance->has_thread = false;
 	}
-	return call(instance, instance->plugin->description.stop, "stop", error);
+	return note_end(instance, call(instance, instance->plugin->description.stop, "stop", error));
 }
 
 int instance_finish(struct instance *instance, struct error *error)
 {
-	return call(instance, instance->plugin->description.finish, "finish", error);
+	return note_end(instance, call(instance, instance->plugin->description.finish, "finish", error));
 }
 
 bool instance_can_limit(const struct instance *instance)

@@ -100,6 +100,7 @@ struct instance {
 	struct iaprof_delivery delivery; /* sinks: as it was sent last; size 0: not yet */
 	bool is_stuck;                   /* sinks: a callback does not return; must not be freed */
 	atomic_bool finished;            /* no more data to send, or failed */
+	atomic_bool ended_early;         /* sources: see instance_end_early() */
 	bool has_thread;
 	pthread_t thread;
 };
@@ -174,6 +175,12 @@ static inline void instance_end(struct instance *instance)
 	atomic_store(&instance->finished, true);
 	instance->services->ended(instance->services->context, instance);
 }
+
+/*
+ * The same for an instance that has failed. The data of a source states that, with the time: a LOST record whose count
+ * is not known. Any thread.
+ */
+void instance_end_early(struct instance *instance);
 
 /* Marks the thread as being in a callback of the instance; see plugin_call.h. */
 static inline struct plugin_call instance_call_begin(const struct instance *instance, const char *callback)

@@ -82,7 +82,7 @@ static int host_emit(const struct iaprof_host *host, const struct iaprof_batch *
 	if (result == -EINVAL) {
 		host_fail(host, result, "%s", error.text);
 		instance_fail(instance, result, "emit", NULL);
-		instance_end(instance);
+		instance_end_early(instance);
 		return result;
 	}
 	if (result)
@@ -164,6 +164,15 @@ static void host_lost(const struct iaprof_host *host, const char *reason, uint64
 					     .value_type = value_type,
 					     .reason = intern_text_of(host, reason) };
 	send(host, &record.header, IAPROF_RECORD_LOST, sizeof record);
+}
+
+void instance_end_early(struct instance *instance)
+{
+	if (instance->plugin->description.kind == IAPROF_PLUGIN_SOURCE &&
+	    !atomic_exchange(&instance->ended_early, true))
+		host_lost(&instance->host, "records: the plugin ended early", clock_monotonic(), IAPROF_COUNT_UNKNOWN,
+			  0, 0);
+	instance_end(instance);
 }
 
 void instance_report_refused(struct instance *instance)

@@ -29,7 +29,7 @@ static void callback_returned(struct watch *watch, int result)
 		      NULL);
 	if (watch->loop_watch) /* the callback may have ended the watch before failing */
 		loop_pause(watch->loop_watch);
-	instance_end(instance);
+	instance_end_early(instance);
 }
 
 static void descriptor_ready(void *context, uint32_t ready)
@@ -145,7 +145,7 @@ void instance_file_is_mapped(void *context, const struct iaprof_mapped_file *fil
 	if (!result)
 		return;
 	instance_fail(instance, result, "mapped file callback", NULL);
-	instance_end(instance);
+	instance_end_early(instance);
 }
 
 static int watch_mapped_files(struct instance *instance, iaprof_mapped_file_callback *callback,
@@ -209,7 +209,7 @@ void instance_unwind(struct instance *instance, const struct iaprof_unwind_table
 	if (!result)
 		return;
 	instance_fail(instance, result, "unwind callback", NULL);
-	instance_end(instance);
+	instance_end_early(instance);
 }
 
 void instance_watch_host(struct iaprof_host *host)

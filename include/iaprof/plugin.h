@@ -38,6 +38,10 @@
  * fatal signal or exit() in a callback ends the run at once with a line that names the plugin and the callback; a
  * source or sink that is not installed with iaprof has a process of its own by default, and only it ends
  * (iaprof-plugin(7), Isolation).
+ *
+ * A source that fails after start(), in a callback or because emit() refused a malformed record, is ended, and the run
+ * continues with the others: its exit status is 1, and a LOST record of the source ("records: the plugin ended early",
+ * count not known) has the time. prepare() and start() that return an error end the run, see there.
  */
 #ifndef IAPROF_PLUGIN_H
 #define IAPROF_PLUGIN_H
@@ -191,10 +195,16 @@ struct iaprof_plugin {
 	 */
 	int (*probe)(const struct iaprof_host *host, void *instance);
 
-	/* Source and sink; may be NULL. */
+	/*
+	 * Source and sink; may be NULL. An error of prepare() or start() ends the run before anything is recorded, with
+	 * exit status 1: the user asked for data that cannot be collected, and a profile without it would hide that.
+	 * Hardware that this machine does not have is reported by probe(): the run continues without a source that the
+	 * user did not name. A crash or hang of an isolated plugin is a defect rather than an answer: the run continues
+	 * without the plugin, as after any other callback.
+	 */
 	int (*prepare)(const struct iaprof_host *host, void *instance);
 
-	/* Source: mandatory. Sink: may be NULL. */
+	/* Source: mandatory. Sink: may be NULL. Errors end the run, as those of prepare(). */
 	int (*start)(const struct iaprof_host *host, void *instance);
 
 	/* Source: mandatory. */

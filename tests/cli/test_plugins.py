@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Plugins that are wrong: each is refused or ends the run with one line that names it, and leaves nothing behind."""
+import csv
 import os
 import re
 import shutil
@@ -227,6 +228,34 @@ for fault in ('short', 'unaligned', 'long', 'type-zero', 'count-zero', 'backward
         iaprof(*WITH_OUTPUT, f'{FAILING_SOURCE}:record={fault},samples=3').fails(
             FAILED, '^iaprof: source failing-source: malformed record', left=['out'])
         equal(read('out'), 'sampled program 3\n', 'the profile of the records before')
+
+
+def end_records(source, *rest):
+    """Runs a source beside one that sends two samples. Returns what the data has of the end of the first one: source, reason,
+    number, and whether its time is within the run."""
+    iaprof('-q', '-s', f'{FAILING_SOURCE}.other:samples=2', '-s', source, '-k', 'csv:rows=events,output=events', *rest).fails(
+        FAILED, '^iaprof: source failing-source: ', left=['events'])
+    rows = list(csv.DictReader(read('events').splitlines()))
+    os.unlink('events')
+    times = [int(row['time']) for row in rows]
+    return [(row['source'], row['name'], row['text'], min(times) <= int(row['begin']) <= max(times))
+            for row in rows if row['record'] == 'lost']
+
+
+ENDED_EARLY = [('failing-source', 'records: the plugin ended early', 'count not known', True)]
+
+
+@case('a source that fails after its start: the data has when', ['yes', 'no'])
+def end_is_recorded(isolate_choices):
+    for isolate in isolate_choices:
+        for fails in *(f'in={place}' for place in STARTED), 'record=short':
+            equal(end_records(f'{FAILING_SOURCE}:isolate={isolate},{fails}', '-d', '300ms'), ENDED_EARLY, f'{isolate}, {fails}')
+
+
+@case('a source whose process crashes: the data has when')
+def crash_is_recorded():
+    for place in STARTED:
+        equal(end_records(f'{FAILING_SOURCE}:in={place},ends=exit', '-d', '300ms'), ENDED_EARLY, place)
 
 
 SINK_FAILS = {'configure': USAGE, 'prepare': FAILED, 'start': FAILED, 'records': FAILED, 'profile': FAILED,

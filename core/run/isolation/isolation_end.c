@@ -71,10 +71,7 @@ void isolation_die(struct isolation *isolation, const char *what, const char *ca
 		instance->error = error;
 	instance->error_is_shown = true;
 	pthread_mutex_unlock(&instance->lock);
-	if (instance->started && !isolation->is_sink)
-		instance->host.lost(&instance->host, "records: the plugin ended early", clock_monotonic(),
-				    IAPROF_COUNT_UNKNOWN, 0, 0);
-	instance_end(instance);
+	(instance->started ? instance_end_early : instance_end)(instance);
 }
 
 const char *isolation_callback(const struct isolation *isolation)
