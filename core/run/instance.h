@@ -68,7 +68,8 @@ struct instance {
 	uint32_t requests;         /* enum iaprof_request */
 	uint64_t time_resolution;  /* sinks: ns, 0: no times requested */
 	uint64_t default_interval; /* ns; as host->default_interval(), 0: not called */
-	atomic_bool has_screen;
+	atomic_bool has_screen, had_screen;
+	bool has_opened;             /* sinks: an output, even if that failed */
 	atomic_bool names_frames;    /* has called host->intern_frame() */
 	struct output_target output; /* sinks: destination of its files */
 	ARRAY(struct iaprof_output *) outputs;

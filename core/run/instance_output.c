@@ -14,6 +14,7 @@ static struct iaprof_output *host_open(const struct iaprof_host *host, const cha
 {
 	struct instance *instance = instance_of(host);
 	struct error error = { 0 };
+	instance->has_opened = true;
 	struct iaprof_output *output = output_open(&instance->output, variant, &error);
 	if (output && array_push(&instance->outputs, output))
 		return output;
@@ -75,6 +76,21 @@ int instance_outputs_protect(struct instance *instance, const struct iaprof_prof
 		if (output_make_private(instance->outputs.items[i], &error))
 			return output_result(&instance->host, error.code, &error);
 	return 0;
+}
+
+int instance_outputs_check(struct instance *instance)
+{
+	const struct iaprof_host *host = &instance->host;
+	if (instance->outputs.count)
+		host->fail(host, EIO, "output %s was not finished: the plugin left it open",
+			   output_name_shown(instance->outputs.items[0]));
+	else if (!instance->has_opened && !atomic_load(&instance->had_screen) &&
+		 !(instance->plugin->description.flags & IAPROF_PLUGIN_NO_OUTPUT))
+		host->fail(host, EIO, "output %s was not written: the plugin never opened it",
+			   output_path_shown(instance->output.path));
+	else
+		return 0;
+	return instance_fail(instance, -EIO, "finish", NULL);
 }
 
 static void forget_output(struct instance *instance, const struct iaprof_output *output)

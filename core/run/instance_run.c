@@ -54,8 +54,10 @@ static int host_screen_take(const struct iaprof_host *host, const char *restore)
 {
 	struct instance *instance = instance_of(host);
 	int result = atomic_load(&instance->has_screen) ? -EBUSY : screen_take(restore);
-	if (!result)
+	if (!result) {
 		atomic_store(&instance->has_screen, true);
+		atomic_store(&instance->had_screen, true);
+	}
 	return result;
 }
 

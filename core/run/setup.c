@@ -358,7 +358,7 @@ static int add_sinks(struct setup *setup, struct error *error)
 
 static const char *output_name(const struct instance *sink)
 {
-	return is_standard_output(sink->output.path) ? "standard output" : sink->output.path;
+	return output_path_shown(sink->output.path);
 }
 
 /* Checks that an output is writable, is not the replayed file, and that a terminal gets only text. */

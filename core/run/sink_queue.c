@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/thread.h"
+#include "run/instance_output.h"
 
 /* Length of one wait for a sink, in ns. */
 #define WAIT_STEP 50000000
@@ -95,8 +96,10 @@ static void take_out(struct sink_queue *queue, struct item *item)
 
 static int consume(struct instance *sink, const struct item *item)
 {
-	if (!item)
-		return instance_finish(sink, NULL);
+	if (!item) {
+		int result = instance_finish(sink, NULL);
+		return result ? result : instance_outputs_check(sink);
+	}
 	if (item->snapshot)
 		return instance_profile(sink, &item->snapshot->profile);
 	struct iaprof_batch batch = block_batch(item->block);

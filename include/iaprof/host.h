@@ -266,7 +266,8 @@ struct iaprof_host {
 	int (*output_flush)(const struct iaprof_host *host, struct iaprof_output *output);
 	/* Writes the rest and gives the file its final name. Frees the output, whatever it returns. */
 	int (*output_close)(const struct iaprof_host *host, struct iaprof_output *output);
-	/* Discards the output, for a sink that fails. The core does this for outputs left open. */
+	/* Discards the output, for a sink that fails. The core does this for outputs left open, which are an error
+	   after finish(). */
 	void (*output_discard)(const struct iaprof_host *host, struct iaprof_output *output);
 
 	void *core; /* private to the core */

@@ -217,7 +217,10 @@ struct iaprof_plugin {
 	 */
 	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
 
-	/* Sink: mandatory, because it must close its outputs. Source: may be NULL. */
+	/*
+	 * Sink: mandatory, because it must close its outputs: one that is open when this returns 0 is an error of the
+	 * sink, and so is having opened none without IAPROF_PLUGIN_NO_OUTPUT or screen_take(). Source: may be NULL.
+	 */
 	int (*finish)(const struct iaprof_host *host, void *instance);
 
 	/* Sink: at least one of these two. The batch or profile is borrowed for the duration of the call. */

@@ -64,15 +64,25 @@ static void destroy(const struct iaprof_host *host, void *instance)
 		close(faulty->fd);
 }
 
-#if defined(FAULT_IGNORED_WRITE)
-/* A sink that ignores the result of output_write(). */
+#if defined(FAULT_IGNORED_WRITE) || defined(FAULT_LEFT_OPEN) || defined(FAULT_UNOPENED)
+/* Sinks that ignore the result of output_write(), that do not close their output, and that have none. */
 static int profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
+	(void)host;
 	(void)instance;
 	(void)profile;
+#ifdef FAULT_UNOPENED
+	return 0;
+#else
 	struct iaprof_output *output = host->output_open(host, NULL);
-	host->output_write(host, output, "text", 4);
+	int result = host->output_write(host, output, "text", 4);
+#ifdef FAULT_LEFT_OPEN
+	return result;
+#else
+	(void)result;
 	return host->output_close(host, output);
+#endif
+#endif
 }
 static int finish(const struct iaprof_host *host, void *instance)
 {
@@ -344,7 +354,7 @@ __attribute__((unused)) static const struct iaprof_plugin plugin = {
 	.instance_size = sizeof(struct faulty),
 	.configure = configure,
 	.destroy = destroy,
-#if defined(FAULT_IGNORED_WRITE)
+#if defined(FAULT_IGNORED_WRITE) || defined(FAULT_LEFT_OPEN) || defined(FAULT_UNOPENED)
 	.kind = IAPROF_PLUGIN_SINK,
 	.extension = "txt",
 	.profile = profile,

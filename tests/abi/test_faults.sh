@@ -51,6 +51,8 @@ finds crash "several instances" "destroy() after configure()" "destroy() after p
   "records are refused"
 finds leak "destroy() after prepare()" "a whole run"
 finds ignored-write "cannot be written is an error"
+finds left-open "an empty profile is written" "unknown records are written"
+finds unopened "an empty profile is written" "unknown records are written"
 finds overread "nothing beyond them is read"
 finds oversize "named or refused"
 finds producer "any code can be opened"

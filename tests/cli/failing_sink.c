@@ -19,8 +19,12 @@ static const char *const places[] = { "nowhere", "configure", "prepare", "start"
 enum flood { NO_FLOOD, MESSAGES, OUTPUT };
 static const char *const floods[] = { "nothing", "messages", "output", NULL };
 
+/* What finish() leaves behind. */
+enum leaving { CLOSED, OPEN, UNOPENED };
+static const char *const leavings[] = { "closed", "open", "unopened", NULL };
+
 struct sink {
-	uint64_t in, floods, pauses;
+	uint64_t in, floods, pauses, leaves;
 	bool silently;
 	uint64_t ends;
 	struct iaprof_output *output;
@@ -35,6 +39,8 @@ static const struct iaprof_option options[] = {
 		      "lines that it writes in profile(), each after a pause of 0.4 s", .maximum = 100),
 	IAPROF_OPTION(struct sink, floods, CHOICE, "floods", NULL, "what it sends without end instead of failing",
 		      .choices = floods),
+	IAPROF_OPTION(struct sink, leaves, CHOICE, "leaves", NULL, "what finish() leaves the output as",
+		      .choices = leavings),
 };
 
 static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum place place)
@@ -78,7 +84,7 @@ static int start(const struct iaprof_host *host, void *instance)
 
 static int open_output(const struct iaprof_host *host, struct sink *sink)
 {
-	if (sink->output)
+	if (sink->output || sink->leaves == UNOPENED)
 		return 0;
 	sink->output = host->output_open(host, NULL);
 	int result = sink->output ? host->output_write(host, sink->output, "half\n", 5) : -EIO;
@@ -113,7 +119,7 @@ static int finish(const struct iaprof_host *host, void *instance)
 		result = fail_in(host, sink, FINISH);
 	while (sink->in == STUCK)
 		pause();
-	return result ? result : host->output_close(host, sink->output);
+	return result || sink->leaves ? result : host->output_close(host, sink->output);
 }
 
 static void destroy(const struct iaprof_host *host, void *instance)

@@ -269,6 +269,20 @@ for place, status in SINK_FAILS.items():
                        status, '^iaprof: sink failing-sink: ', said)
 
 
+@case('a sink that succeeds without its output', ['yes', 'no'])
+def sink_without_output(isolate_choices):
+    faults = {'open': 'output half was not finished: the plugin left it open',
+              'unopened': 'output half was not written: the plugin never opened it'}
+    for isolate in isolate_choices:
+        for leaves, said in faults.items():
+            iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '-k', f'{FAILING_SINK}:isolate={isolate},leaves={leaves},output=half',
+                   '-k', 'folded:output=out').fails(FAILED, f'^iaprof: sink failing-sink: {said}$', left=['out'])
+            os.unlink('out')
+    outcome = iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '-k', f'{FAILING_SINK}:leaves=open')
+    equal((outcome.status, outcome.err), (FAILED, 'iaprof: sink failing-sink: output standard output was not finished: the plugin '
+                                          'left it open\n'), 'of standard output')
+
+
 @case('sink fails: the run ends, though its source would go on')
 def sink_ends_run():
     iaprof('-q', '-s', f'{FAILING_SOURCE}', '-k', f'{FAILING_SINK}:in=records,output=out').fails(

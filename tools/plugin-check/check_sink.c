@@ -33,8 +33,11 @@ static int send_profile(struct test_host *host, struct iaprof_profile profile)
 	return result;
 }
 
-/* finish() succeeds and leaves no output open: each has its final name, or was given up. */
-static void finish(struct test_host *host)
+/*
+ * finish() succeeds and leaves no output open: each has its final name, or was given up. has_data: there is one, as the
+ * sink has received what belongs into it.
+ */
+static void finish(struct test_host *host, bool has_data)
 {
 	int result = test_host_finish(host);
 	subject_expect_reason(host, "finish", result);
@@ -42,12 +45,15 @@ static void finish(struct test_host *host)
 	for (size_t i = 0; i < host->outputs.count; i++)
 		ck_assert_msg(host->outputs.items[i]->closed || host->outputs.items[i]->discarded,
 			      "an output is still open after finish(): call output_close()");
+	ck_assert_msg(
+		!has_data || host->outputs.count || host->plugin.flags & IAPROF_PLUGIN_NO_OUTPUT,
+		"no output was opened until finish() returned: call output_open(), or set IAPROF_PLUGIN_NO_OUTPUT");
 	test_host_free(host);
 }
 
 START_TEST(nothing_is_written)
 {
-	finish(sink_new());
+	finish(sink_new(), false);
 }
 END_TEST
 
@@ -55,7 +61,7 @@ START_TEST(an_empty_run_is_written)
 {
 	struct test_host *host = sink_new();
 	ck_assert_msg(send_profile(host, awkward_empty_profile()) == 0, "profile: %s", host->failure);
-	finish(host);
+	finish(host, host->plugin.profile);
 }
 END_TEST
 
@@ -64,7 +70,7 @@ START_TEST(awkward_data_is_written)
 	struct test_host *host = sink_new();
 	ck_assert_msg(send_records(host) == 0, "records: %s", host->failure);
 	ck_assert_msg(send_profile(host, awkward_profile()) == 0, "profile: %s", host->failure);
-	finish(host);
+	finish(host, true);
 }
 END_TEST
 
@@ -72,7 +78,7 @@ START_TEST(awkward_differences_are_written)
 {
 	struct test_host *host = sink_new();
 	ck_assert_msg(send_profile(host, awkward_difference()) == 0, "profile: %s", host->failure);
-	finish(host);
+	finish(host, true);
 }
 END_TEST
 

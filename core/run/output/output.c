@@ -186,10 +186,15 @@ struct iaprof_output *output_open(struct output_target *target, const char *vari
 	return NULL;
 }
 
+const char *output_name_shown(const struct iaprof_output *output)
+{
+	return output_path_shown(output->path);
+}
+
 static int write_all(struct iaprof_output *output, const char *data, size_t size, struct error *error)
 {
 	int result = output_stream_write(&output->stream, output->target, data, size);
-	const char *name = is_standard_output(output->path) ? "standard output" : output->path;
+	const char *name = output_name_shown(output);
 	if (result == -ETIMEDOUT)
 		return error_set(error, result, "cannot write to %s: its reader does not read (output truncated)",
 				 name);

@@ -22,6 +22,8 @@ int output_flush(struct iaprof_output *output, struct error *error);
 int output_publish(struct iaprof_output *output, struct error *error);
 /* Removes all permissions of users other than the owner. */
 int output_make_private(struct iaprof_output *output, struct error *error);
+/* Returns its final name, for messages. */
+const char *output_name_shown(const struct iaprof_output *output);
 /* Both free the output. */
 int output_close(struct iaprof_output *output, struct error *error);
 void output_discard(struct iaprof_output *output);

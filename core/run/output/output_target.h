@@ -33,6 +33,12 @@ static inline bool is_standard_output(const char *path)
 	return path[0] == '-' && !path[1];
 }
 
+/* Returns the name of an output for messages. */
+static inline const char *output_path_shown(const char *path)
+{
+	return is_standard_output(path) ? "standard output" : path;
+}
+
 int output_target_set(struct output_target *target, const char *path, struct error *error);
 void output_target_release(struct output_target *target);
 
