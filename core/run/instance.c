@@ -266,6 +266,18 @@ int instance_finish(struct instance *instance, struct error *error)
 	return note_end(instance, call(instance, instance->plugin->description.finish, "finish", error));
 }
 
+void instance_begin_stop(struct instance *instance)
+{
+	if (instance->isolation && !instance->is_stopped)
+		isolation_begin(instance->isolation, "stop");
+}
+
+void instance_begin_finish(struct instance *instance)
+{
+	if (instance->isolation)
+		isolation_begin(instance->isolation, "finish");
+}
+
 bool instance_can_limit(const struct instance *instance)
 {
 	return instance->plugin->description.limit && !instance->isolation && instance->prepared &&

@@ -47,6 +47,14 @@ struct instance_services {
 	uint32_t (*sample_stride)(void *context);
 	/* Same as host->delivery(); NULL: ignored. Any thread. */
 	void (*delivery)(void *context, struct instance *instance, const struct iaprof_delivery *delivery);
+	/*
+	 * Has the rest of the run go on while stop() or finish() of an isolated source is waited for: called every
+	 * 10 ms. May be NULL.
+	 */
+	void (*attend)(void *context, const struct instance *waited_for);
+	/* Longest time of stop() and of finish() of isolated sources, ns; 0: as other callbacks. Lossless ones have
+	 * more. */
+	uint64_t stop_within;
 	/* As in struct output_target. */
 	uint64_t (*write_by)(void *context, uint64_t since);
 	/* Notifies that an instance has ended: a callback failed, or all its data has been sent. Any thread. */
@@ -126,6 +134,12 @@ int instance_prepare(struct instance *instance, struct error *error);
 int instance_start(struct instance *instance, struct error *error); /* and its thread */
 int instance_stop(struct instance *instance, struct error *error);  /* joins its thread first; once */
 int instance_finish(struct instance *instance, struct error *error);
+/*
+ * Begin stop() or finish() of an isolated source, so that several ones are drained at once: the call itself must
+ * follow. Nothing for a source in the process of iaprof.
+ */
+void instance_begin_stop(struct instance *instance);
+void instance_begin_finish(struct instance *instance);
 /* Has a source take only samples between two times: limit() of iaprof/plugin.h. Whether it can; then: 0 or an error. */
 bool instance_can_limit(const struct instance *instance);
 int instance_limit(struct instance *instance, uint64_t begin, uint64_t end, struct error *error);

@@ -9,6 +9,9 @@
 #include "run/run_state.h"
 #include "run/stop_signals.h"
 
+/* Least time of stop() and of finish() of an isolated source, ns. */
+#define STOP_WITHIN_MIN (NANOSECONDS_PER_SECOND / 10)
+
 /*
  * One descriptor per CPU, map and probe soon exceeds the usual soft limit of 1024. The command keeps the limit of
  * before the first run.
@@ -66,6 +69,18 @@ static void warn_of_whole_system(const struct run *run)
 	}
 }
 
+/*
+ * Returns how much of --finish-within one source may use for stop(), and for finish(): others have data whose symbols
+ * are read in that time. 0: nothing waits for it.
+ */
+static uint64_t stop_within(const struct run *run)
+{
+	uint64_t part = run->services.target.finish_within / 4;
+	if (!part || run->setup.sources.count < 2)
+		return 0;
+	return part < STOP_WITHIN_MIN ? STOP_WITHIN_MIN : part;
+}
+
 enum exit_status run_configure(struct run *run, struct registry *registry, struct error *error)
 {
 	kept_files_init(&run->kept_files);
@@ -87,6 +102,7 @@ enum exit_status run_configure(struct run *run, struct registry *registry, struc
 				     (wants_spans ? IAPROF_TARGET_SPANS : 0);
 	bool has_limit = !run_is_offline(run) || run->configuration->limits_finish;
 	run->services.target.finish_within = has_limit ? run->configuration->finish_within : 0;
+	run->services.stop_within = stop_within(run);
 	run->is_configured = true;
 	if (run->cgroup.folder)
 		warn_of_whole_system(run);

@@ -61,6 +61,7 @@ int run_make_services(struct run *run, struct error *error)
 	services->command_environment = set_command_environment;
 	services->ended = instance_ended;
 	services->write_by = run_write_by;
+	services->attend = run_attend;
 	services->end_run = end_run;
 	services->run_is_ending = is_ending;
 	services->sample_stride = run_budget_stride;

@@ -110,7 +110,9 @@ bool run_until_end(struct run *run, bool (*is_interrupted)(void *context), void 
 /* Called every second, or interval if that is shorter; context is the run. */
 void run_tick(void *context, uint64_t expirations);
 
-/* run_stop.c: drains the sources, then the process events; SYNC is sent last, so that everything before it is known. */
+/* run_stop.c: implements attend() of struct instance_services; context is the run. */
+void run_attend(void *context, const struct instance *waited_for);
+/* Drains the sources, then the process events; SYNC is sent last, so that everything before it is known. */
 void run_stop(struct run *run);
 void run_release(struct run *run);
 /* Instead of these and run_finish(), for a run that could not start: its sinks write nothing. */

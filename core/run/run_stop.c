@@ -2,25 +2,67 @@
 /* Ends a run, up to what run_finish.c does, and frees it: see run_state.h. */
 #include <malloc.h>
 
+#include "run/isolation/isolation.h"
 #include "run/run_state.h"
 #include "run/stop_signals.h"
 
-void run_stop(struct run *run)
+/* Time between two reads of process events while a source is waited for, ns. */
+#define ATTEND_PERIOD (NANOSECONDS_PER_SECOND / 100)
+
+void run_attend(void *context, const struct instance *waited_for)
+{
+	struct run *run = context;
+	if (!run->has_ended_feed && clock_monotonic() - run->drain_begin >= ATTEND_PERIOD)
+		process_feed_drain(run);
+	for (size_t i = 0; i < run->setup.sources.count; i++) {
+		struct instance *source = run->setup.sources.items[i];
+		if (source != waited_for && source->isolation && source->started)
+			isolation_attend(source->isolation);
+	}
+}
+
+/*
+ * Calls instance_stop() or instance_finish() of sources: first of those in this process, so that they do not wait for
+ * an isolated one that hangs, then of all others at once.
+ */
+static void call_sources(const struct run *run, bool (*is_due)(const struct instance *source),
+			 void (*begin)(struct instance *source), int (*call)(struct instance *, struct error *))
 {
 	struct error ignored = { 0 };
+	struct instance *const *sources = run->setup.sources.items;
+	size_t count = run->setup.sources.count;
+	for (size_t i = 0; i < count; i++)
+		if (is_due(sources[i]) && !sources[i]->isolation)
+			call(sources[i], &ignored);
+	for (size_t i = 0; i < count; i++)
+		if (is_due(sources[i]))
+			begin(sources[i]);
+	for (size_t i = 0; i < count; i++)
+		if (is_due(sources[i]) && sources[i]->isolation)
+			call(sources[i], &ignored);
+}
+
+static bool is_prepared(const struct instance *source)
+{
+	return source->prepared;
+}
+
+static bool is_started(const struct instance *source)
+{
+	return source->started;
+}
+
+void run_stop(struct run *run)
+{
 	if (!run_is_offline(run))
 		run_note_end(run);
 	if (!run->stopped_at)
 		run->stopped_at = clock_monotonic();
-	for (size_t i = 0; i < run->setup.sources.count; i++)
-		if (run->setup.sources.items[i]->prepared)
-			instance_stop(run->setup.sources.items[i], &ignored);
+	call_sources(run, is_prepared, instance_begin_stop, instance_stop);
 	uint64_t tables = unwind_tables_finish(run);
 	if (!run_is_offline(run) && run->collector)
 		collector_thread_end_by(run->collector, run_write_by(run, 0) + tables);
-	for (size_t i = 0; i < run->setup.sources.count; i++)
-		if (run->setup.sources.items[i]->started)
-			instance_finish(run->setup.sources.items[i], &ignored);
+	call_sources(run, is_started, instance_begin_finish, instance_finish);
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		instance_report_refused(run->setup.sources.items[i]);
 	if (!run->setup.replays && !run->has_ended_feed)

@@ -207,7 +207,8 @@ struct iaprof_plugin {
 	/* Source: mandatory. Sink: may be NULL. Errors end the run, as those of prepare(). */
 	int (*start)(const struct iaprof_host *host, void *instance);
 
-	/* Source: mandatory. */
+	/* Source: mandatory. Returns within 0.5 s: an isolated source has a quarter of --finish-within if there are
+	 * others. */
 	int (*stop)(const struct iaprof_host *host, void *instance);
 
 	/*

@@ -8,8 +8,8 @@ import pathlib
 import re
 import subprocess
 
-from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE, Skip, case,
-                     equal, iaprof, main, read, require, write)
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, LOAD, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE,
+                     Skip, case, equal, iaprof, main, needs_sampling, read, require, write)
 
 FAILING_DECODER = os.path.join(PLUGINS, 'iaprof-failing-decoder.so')
 FAILING_LOAD = os.path.join(PLUGINS, 'iaprof-failing-load.so')
@@ -20,6 +20,9 @@ ENDINGS = {'segv': 'crashed with SIGSEGV in callback {}', 'abort': 'crashed with
            'overflow': 'crashed with SIGSEGV in callback {}', 'exit': 'called exit() in callback {}',
            'at-once': 'called _exit() in callback {}'}
 HANGS = 'callback {} does not return: ended after 4 s (isolate=no waits for it)'
+# Others have a quarter of --finish-within to wait.
+HANGS_AT_STOP = 'callback {} does not return: ended after 0.5 s (isolate=no waits for it)'
+STOPPED_PLACES = ['timer', 'descriptor', 'thread', 'stop', 'finish']
 HANGS_AT_END = r'callback {} does not return: ended after [0-9.]+ s \(isolate=no waits for it\)'
 # What no progress is in profile() and finish(), where a sink may compute and write.
 ENDLESS = [('loop', 'nothing'), ('not', 'output')]
@@ -91,6 +94,10 @@ def check_load(ending):
     equal((ended.returncode, ended.stderr, read(f'{folder}/out')), (COMPLETE, '', 'sampled program 7\n'), f'{folder}: run')
 
 
+def hangs_in(place):
+    return HANGS_AT_STOP if place in STOPPED_PLACES else HANGS
+
+
 def in_parallel(check, places):
     """Calls check() with each of the argument lists."""
     with concurrent.futures.ThreadPoolExecutor(RUNS_AT_ONCE) as pool:
@@ -99,13 +106,13 @@ def in_parallel(check, places):
 
 
 def check_ending(place, ending):
-    ended = check_neighbour(place, ENDINGS.get(ending, HANGS), f'ends={ending}')
+    ended = check_neighbour(place, ENDINGS.get(ending, hangs_in(place)), f'ends={ending}')
     equal(len(ended.stderr.splitlines()), 1, f'{place}: lines of messages')
     equal(read(f'{place}-{ending}/out'), 'sampled program 7\n', f'{place}: profile of the other source')
 
 
 def check_flood(place, floods):
-    ended = check_neighbour(place, HANGS, f'floods={floods}')
+    ended = check_neighbour(place, hangs_in(place), f'floods={floods}')
     profile = read(f'{place}-{floods}/out')
     require(re.fullmatch(r'(\[lost\];failing-source;samples: queue full \d+\n)?sampled program \d+\n'
                          if floods == 'records' else 'sampled program 7\n', profile), profile)
@@ -161,6 +168,38 @@ def hangs():
                 [(check_sink, place, *endless, '2s') for place in ('profile', 'finish') for endless in ENDLESS] +
                 [(check_replay, place, *endless) for place in ('profile', 'finish') for endless in [('hang', 'nothing')] + ENDLESS] +
                 [(check_decoder, 'hang'), (check_load, 'hang')])
+
+
+def check_stop(folder, *arguments):
+    """Sources hang while they are stopped, two of them at once, beside one that samples processes."""
+    hanging = [f'{FAILING_SOURCE}.{name}:in={place},ends=hang' for name, place in (('a', 'stop'), ('b', 'stop'), ('c', 'finish'))]
+    ended = run(folder, '-s', 'cpu-stack', *(argument for source in hanging for argument in ('-s', source)), '-o', 'out', *arguments)
+    equal(ended.returncode, FAILED, ended.stderr)
+    time = '4' if '16s' in arguments else '0.5'
+    equal(re.findall(r'^iaprof: source failing-source\.(.: callback .* does not return: ended after .*) s ', ended.stderr, re.M),
+          [f'a: callback stop does not return: ended after {time}', f'b: callback stop does not return: ended after {time}',
+           f'c: callback finish does not return: ended after {time}'], 'messages')
+    return ended
+
+
+@case('sources that hang when they are stopped do not cost others symbols', needs=[no_sanitizer, needs_sampling])
+def stop_leaves_symbols():
+    ended = check_stop('run', '--scope', 'command', LOAD, 'shares', '300')
+    require('burn_50' in read('run/out'), read('run/out'))
+    require('run ended before' not in ended.stderr, ended.stderr)
+
+
+@case('process events are read while sources that hang are waited for', needs=[no_sanitizer, needs_sampling])
+def stop_leaves_events():
+    # In 4 s, far more processes than a ring buffer has room for.
+    ended = check_stop('run', '--finish-within', '16s', '-d', '100ms', 'sh', '-c', 'while :; do /bin/true; done')
+    require('process events (perf ring full)' not in ended.stderr, ended.stderr)
+
+
+@case('the only source has the time of other callbacks to stop', needs=[no_sanitizer])
+def only_source_stops():
+    ended = run('run', '-q', '-s', f'{FAILING_SOURCE}:in=stop,ends=hang', '-o', 'out', '-d', '1ms')
+    equal((ended.returncode, ended.stderr), (FAILED, f'iaprof: source failing-source: {HANGS.format("stop")}\n'), 'run')
 
 
 @case('a sink that progresses may take longer than one that does not')

@@ -33,6 +33,14 @@ void isolation_free(struct isolation *isolation);
  */
 int isolation_call(struct isolation *isolation, const char *callback, struct error *error);
 
+/*
+ * Begins a call of a source, whose time is measured from here on: isolation_call() with the same callback then waits
+ * for it. Several sources can be called at once.
+ */
+void isolation_begin(struct isolation *isolation, const char *callback);
+/* Takes records and messages of a source while another one is waited for. */
+void isolation_attend(struct isolation *isolation);
+
 /* Call records() and profile() of a sink. Return as isolation_call(). */
 int isolation_records(struct isolation *isolation, const struct iaprof_batch *batch);
 int isolation_profile(struct isolation *isolation, const struct iaprof_profile *profile);

@@ -34,34 +34,80 @@ static void take_of_source(struct isolation *isolation)
 		(void)record_ring_sleep(isolation->ring, isolation->intake.position);
 }
 
+/* Takes messages, up to the RETURN of a call. */
+static void take_messages(struct isolation *isolation)
+{
+	for (int i = 0; i < MESSAGES_PER_TURN && !isolation->has_returned && isolation_receive(isolation); i++) {
+		isolation->has_returned = isolation->message.kind == MESSAGE_RETURN;
+		if (!isolation->has_returned)
+			isolation_take_message(isolation, &isolation->message);
+	}
+}
+
+void isolation_attend(struct isolation *isolation)
+{
+	if (isolation->is_dead)
+		return;
+	take_of_source(isolation);
+	take_messages(isolation);
+}
+
+static bool is_last(enum isolated_callback callback)
+{
+	return callback == ISOLATED_FINISH || callback == ISOLATED_STOP;
+}
+
+/* Returns how long a callback of a source may take, in ns. */
+static uint64_t time_of(const struct isolation *isolation, enum isolated_callback callback)
+{
+	const struct instance *instance = isolation->instance;
+	uint64_t stop_within = instance->services->stop_within;
+	if (is_last(callback) && instance_is_lossless(instance))
+		return LOSSLESS_TIME;
+	return is_last(callback) && stop_within && stop_within < CALLBACK_TIME ? stop_within : CALLBACK_TIME;
+}
+
+static void begin_measuring(struct isolation *isolation, enum isolated_callback callback)
+{
+	if (isolation->is_sink)
+		isolation_progress_begin(isolation);
+	isolation->return_by =
+		isolation->is_sink ? DEADLINE_NONE : isolation_deadline(isolation, time_of(isolation, callback));
+}
+
+/* Has the run go on while a source is drained. */
+static void attend_others(const struct isolation *isolation, enum isolated_callback callback)
+{
+	const struct instance_services *services = isolation->instance->services;
+	if (!isolation->is_sink && is_last(callback) && services->attend)
+		services->attend(services->context, isolation->instance);
+}
+
 /* Waits for the RETURN of a call. Returns false if the process is dead. */
 static bool wait_for_return(struct isolation *isolation, enum isolated_callback callback)
 {
-	bool is_last = callback == ISOLATED_FINISH || callback == ISOLATED_STOP;
-	uint64_t limit = is_last && instance_is_lossless(isolation->instance) ? LOSSLESS_TIME : CALLBACK_TIME;
-	struct deadline deadline = isolation->is_sink ? DEADLINE_NONE : isolation_deadline(isolation, limit);
-	while (!isolation->is_dead) {
+	while (!isolation->is_dead && !isolation->has_returned) {
 		struct pollfd ready[] = { { .fd = isolation->channel, .events = POLLIN },
 					  { .fd = isolation->is_sink ? isolation->sink.service : isolation->wake,
 					    .events = POLLIN } };
 		if (poll(ready, 2, WAIT_STEP) < 0 && errno != EINTR)
 			break;
 		(isolation->is_sink ? isolation_sink_serve : take_of_source)(isolation);
-		for (int i = 0; i < MESSAGES_PER_TURN && isolation_receive(isolation); i++) {
-			if (isolation->message.kind == MESSAGE_RETURN)
-				return true;
-			isolation_take_message(isolation, &isolation->message);
-		}
-		uint64_t passed = isolation->is_dead               ? 0
-				  : isolation->is_sink             ? isolation_progress_is_over(isolation, callback)
-				  : deadline_has_passed(&deadline) ? limit
-								   : 0;
+		take_messages(isolation);
+		attend_others(isolation, callback);
+		if (isolation->is_dead || isolation->has_returned)
+			break;
+		uint64_t passed = isolation->is_sink ? isolation_progress_is_over(isolation, callback)
+				  : deadline_has_passed(&isolation->return_by) ? time_of(isolation, callback)
+									       : 0;
 		if (passed) {
 			const char *current = isolation_callback(isolation);
 			isolation_die_of_time(isolation, *current ? current : isolated_callback_name(callback), passed);
 		}
 	}
-	return false;
+	bool has_returned = isolation->has_returned;
+	isolation->has_returned = false;
+	return has_returned;
 }
 
 /* Takes the records that the process wrote before it returned from finish(). */
@@ -80,20 +126,37 @@ static void take_rest(struct isolation *isolation)
 }
 
 /* Sends a call after everything that waits. Returns false if the process does not read it in time. */
-static bool send_call(struct isolation *isolation, uint32_t number, const void *bytes, size_t size)
+static bool send_call(struct isolation *isolation, enum isolated_callback callback, const void *bytes, size_t size)
 {
-	struct deadline deadline = isolation_deadline(isolation, CALLBACK_TIME);
+	struct deadline deadline = isolation_deadline(isolation, time_of(isolation, callback));
 	while (!isolation->is_dead && !deadline_has_passed(&deadline)) {
 		if (outbox_send(&isolation->outbox, isolation->channel) &&
-		    message_send(isolation->channel, MESSAGE_CALL, 0, number, bytes, size, MSG_DONTWAIT) != -EAGAIN)
+		    message_send(isolation->channel, MESSAGE_CALL, 0, callback, bytes, size, MSG_DONTWAIT) != -EAGAIN)
 			return true;
 		/* Meanwhile the process may wait for room, too. */
 		struct pollfd ready = { .fd = isolation->channel, .events = POLLOUT | POLLIN };
 		poll(&ready, 1, WAIT_STEP);
 		if (isolation_receive(isolation) && isolation->message.kind != MESSAGE_RETURN)
 			isolation_take_message(isolation, &isolation->message);
+		attend_others(isolation, callback);
 	}
 	return isolation->is_dead;
+}
+
+static void begin_call(struct isolation *isolation, enum isolated_callback callback, const void *bytes, size_t size)
+{
+	begin_measuring(isolation, callback);
+	if (!send_call(isolation, callback, bytes, size))
+		isolation_die_of_time(isolation, isolation_callback(isolation), time_of(isolation, callback));
+}
+
+void isolation_begin(struct isolation *isolation, const char *callback)
+{
+	enum isolated_callback number = isolated_callback_find(callback);
+	if (isolation->is_dead)
+		return;
+	begin_call(isolation, number, NULL, 0);
+	isolation->begun = number;
 }
 
 /* Stores a failure of a call. Returns its code. */
@@ -113,10 +176,9 @@ int isolation_call_with(struct isolation *isolation, enum isolated_callback call
 	if (isolation->is_dead)
 		return -ECHILD;
 	isolation->is_configured |= callback == ISOLATED_CONFIGURE;
-	if (isolation->is_sink)
-		isolation_progress_begin(isolation);
-	if (!send_call(isolation, callback, bytes, size))
-		isolation_die_of_time(isolation, isolation_callback(isolation), CALLBACK_TIME);
+	if (isolation->begun != callback)
+		begin_call(isolation, callback, bytes, size);
+	isolation->begun = ISOLATED_NONE;
 	if (!wait_for_return(isolation, callback))
 		return -ECHILD;
 	if (callback == ISOLATED_CONFIGURE)
@@ -153,8 +215,7 @@ int isolation_call(struct isolation *isolation, const char *callback, struct err
 void isolation_call_destroy(struct isolation *isolation)
 {
 	pthread_mutex_lock(&isolation->sink.lock);
-	if (isolation->is_sink)
-		isolation_progress_begin(isolation);
+	begin_measuring(isolation, ISOLATED_DESTROY);
 	/* A process that has closed the channel by itself is not asked why. */
 	if (!message_send(isolation->channel, MESSAGE_CALL, 0, ISOLATED_DESTROY, NULL, 0, MSG_DONTWAIT))
 		(void)wait_for_return(isolation, ISOLATED_DESTROY);

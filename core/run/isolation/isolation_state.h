@@ -70,6 +70,10 @@ struct isolation {
 	uint64_t lines_begin;
 	struct outbox outbox;
 	struct message message; /* received last */
+	/* The call: */
+	enum isolated_callback begun; /* by isolation_begin(); ISOLATED_NONE: none */
+	bool has_returned;            /* message is its RETURN */
+	struct deadline return_by;    /* of sources */
 	struct isolated_sink sink;
 };
 
