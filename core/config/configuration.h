@@ -51,14 +51,14 @@ struct configuration {
 	uint64_t memory;                         /* bytes: limit of a continuous run */
 	double budget;                           /* share of all CPU time that a continuous run may use; 0: no limit */
 	uint64_t hold;                           /* ns, 0: the correlator's default */
-	uint64_t finish_within;                  /* longest time from the last sample to the end of the run, ns */
-	bool limits_finish;                      /* finish_within was set: it applies to replays, too */
-	int scope;                               /* enum iaprof_scope */
-	ARRAY(uint32_t) pids;                    /* -p */
-	bool without_children;                   /* --children no */
-	char *cgroup;                            /* --cgroup PATH; NULL if none */
-	char *container;                         /* --container ID; NULL if none */
-	char *debuginfod;                        /* --debuginfod URL; NULL if none */
+	uint64_t finish_within; /* longest time for symbols, and then for sinks, at the end of the run, ns */
+	bool limits_finish;     /* finish_within was set: it applies to replays, too */
+	int scope;              /* enum iaprof_scope */
+	ARRAY(uint32_t) pids;   /* -p */
+	bool without_children;  /* --children no */
+	char *cgroup;           /* --cgroup PATH; NULL if none */
+	char *container;        /* --container ID; NULL if none */
+	char *debuginfod;       /* --debuginfod URL; NULL if none */
 	char *output;      /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
 	char *record_path; /* --record FILE; NULL if none */
 	struct instance_configuration record; /* --record FILE,KEY=VALUE...: the sink; plugin is NULL without keys */

@@ -37,8 +37,9 @@ static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT..
 			    "                              (default yes, no for installed plugins)\n"
 			    "      --hold TIME             Longest time that device samples wait for their\n"
 			    "                              code and launch (1ms-20s, default 2s)\n"
-			    "      --finish-within TIME    Longest time from the last sample to the end of\n"
-			    "                              the run (100ms-1h, default 2s)\n";
+			    "      --finish-within TIME    Longest time to read symbols after the last\n"
+			    "                              sample, and for sinks without progress, or in\n"
+			    "                              an interrupted run (100ms-1h, default 2s)\n";
 
 static const char usage_of_outputs[] =
 	"\n"

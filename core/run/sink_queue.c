@@ -11,6 +11,7 @@
 #include "base/deadline.h"
 #include "base/thread.h"
 #include "run/instance_output.h"
+#include "run/isolation/isolation.h"
 
 /* Length of one wait for a sink, in ns. */
 #define WAIT_STEP 50000000
@@ -60,6 +61,9 @@ struct sink_queue {
 	 * then.
 	 */
 	uint64_t activity, active_at, busy_at;
+	/* The same: when the run was interrupted, and the sink's CPU time then; 0: it was not. */
+	uint64_t interrupted_at, interrupted_busy;
+	bool has_dropped; /* what waited */
 	/* Used only by the thread that pushes: how long it may wait for room, and since when that is. */
 	uint64_t burst_wait, burst_wait_at;
 };
@@ -69,6 +73,12 @@ static void free_item(struct item *item)
 	block_release(item->block);
 	snapshot_release(item->snapshot);
 	free(item);
+}
+
+static void count_dropped(struct sink_queue_dropped *dropped, const struct item *item)
+{
+	dropped->records += item->block ? item->block->count : 0;
+	dropped->profiles += item->snapshot != NULL;
 }
 
 /* Returns the memory used by a queued block, including overhead of malloc(). */
@@ -131,6 +141,8 @@ static void *run(void *argument)
 			break;
 		take_out(queue, item);
 		int result = queue->result ? 0 : call(queue, item);
+		if ((result || queue->result) && atomic_load(&queue->sink->must_end))
+			count_dropped(&queue->dropped, item);
 		free_item(item);
 		if (!result)
 			continue;
@@ -203,14 +215,15 @@ static bool append(struct sink_queue *queue, struct block *block, struct snapsho
 }
 
 /* Copies the records that must not be dropped; if the destination is NULL, only counts. Returns their size. */
-static size_t copy_kept(const struct iaprof_batch *batch, struct block *to)
+static size_t copy_kept(const struct block *block, struct block *to)
 {
+	struct iaprof_batch batch = block_batch(block);
 	size_t size = 0;
-	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));) {
 		if (refused_may_be(record))
 			continue;
 		if (to) {
-			memcpy(to->records + size, record, record->size);
+			memcpy(to->records + to->size, record, record->size);
 			to->size += record->size;
 			to->count++;
 		}
@@ -219,25 +232,31 @@ static size_t copy_kept(const struct iaprof_batch *batch, struct block *to)
 	return size;
 }
 
+/* Counts the records of a block as lost, apart from required ones if they are kept. The lock is held. */
+static void note_refused(struct sink_queue *queue, const struct block *block, bool keeps)
+{
+	struct iaprof_batch batch = block_batch(block);
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
+		if (!keeps || refused_may_be(record)) {
+			refused_add(&queue->refused, record);
+			queue->dropped.records++;
+		}
+}
+
 /* Keeps the required records of a block that does not fit, and counts the others as lost. The lock is held. */
 static void refuse(struct sink_queue *queue, const struct block *block)
 {
-	struct iaprof_batch batch = block_batch(block);
-	size_t size = copy_kept(&batch, NULL);
+	size_t size = copy_kept(block, NULL);
 	/* Required records may use the same capacity again, so that memory is bounded if a sink is stuck. */
 	struct block *kept = size && queue->size + size <= 2 * queue->capacity ? block_new(size) : NULL;
 	if (kept) {
-		copy_kept(&batch, kept);
+		copy_kept(block, kept);
 		if (!append(queue, kept, NULL)) {
 			block_release(kept);
 			kept = NULL;
 		}
 	}
-	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(&batch, record));)
-		if (!kept || refused_may_be(record)) {
-			refused_add(&queue->refused, record);
-			queue->dropped.records++;
-		}
+	note_refused(queue, block, kept);
 	block_release(kept);
 }
 
@@ -371,22 +390,96 @@ bool sink_queue_wait(struct sink_queue *queue)
 	return is_over;
 }
 
-void sink_queue_check(struct sink_queue *queue, uint64_t patience)
+/* Returns a block with the required records of all blocks that wait; NULL: none, or out of memory. The lock is held. */
+static struct block *join_kept(const struct sink_queue *queue)
 {
-	uint64_t now = clock_monotonic();
-	if (queue->sink->isolation) /* which ends its process */
-		return;
-	pthread_mutex_lock(&queue->lock);
+	size_t size = 0;
+	for (const struct item *item = queue->first; item; item = item->next)
+		if (item->block)
+			size += copy_kept(item->block, NULL);
+	struct block *kept = size ? block_new(size) : NULL;
+	for (const struct item *item = queue->first; kept && item; item = item->next)
+		if (item->block)
+			copy_kept(item->block, kept);
+	return kept;
+}
+
+/* Drops the records and profiles of intervals that wait, and counts them. The lock is held. */
+static void drop_waiting(struct sink_queue *queue)
+{
+	struct block *kept = join_kept(queue);
+	struct item *waiting = queue->first, *next;
+	queue->first = queue->last = queue->first_profile = queue->last_profile = NULL;
+	queue->size = queue->profiles_size = 0;
+	bool keeps = kept && append(queue, kept, NULL);
+	block_release(kept);
+	for (struct item *item = waiting; item; item = next) {
+		next = item->next;
+		if (item->block)
+			note_refused(queue, item->block, keeps);
+		else if (!(item->snapshot->profile.flags & IAPROF_PROFILE_FINAL) ||
+			 !append(queue, NULL, item->snapshot))
+			queue->dropped.profiles++;
+		free_item(item);
+	}
+	if (!queue->lossless)
+		append_refused(queue);
+	queue->has_dropped = true;
+}
+
+/* Returns the CPU time of the sink, ns. The lock is held. */
+static uint64_t busy_time(const struct sink_queue *queue)
+{
+	if (queue->sink->isolation)
+		return isolation_cost(queue->sink->isolation);
+	return queue->thread_id ? thread_busy_time(queue->thread_id) : 0;
+}
+
+/* Returns whether a sink has been too long without anything but computing. */
+static bool is_over(uint64_t elapsed, uint64_t computed, uint64_t patience)
+{
+	return elapsed >= SINK_QUEUE_COMPUTING * patience || elapsed >= patience + computed;
+}
+
+/* Returns whether the sink is stuck. The lock is held. */
+static bool check_activity(struct sink_queue *queue, uint64_t now, uint64_t busy, uint64_t patience)
+{
 	uint64_t activity = queue->calls + atomic_load(&queue->sink->output.activity);
-	uint64_t busy = queue->thread_id ? thread_busy_time(queue->thread_id) : 0;
 	if (!queue->active_at || activity != queue->activity) {
 		queue->activity = activity;
 		queue->active_at = now;
 		queue->busy_at = busy;
 	}
-	uint64_t quiet = now - queue->active_at, computed = busy - queue->busy_at;
-	bool is_stuck = quiet >= SINK_QUEUE_COMPUTING * patience || quiet >= patience + computed;
-	queue->given_up |= is_stuck && !queue->done && queue->callback;
+	return is_over(now - queue->active_at, busy - queue->busy_at, patience);
+}
+
+/* Returns whether the time of an interrupted run is over. The lock is held. */
+static bool check_interrupted(struct sink_queue *queue, uint64_t now, uint64_t busy, uint64_t patience)
+{
+	if (!queue->interrupted_at) {
+		queue->interrupted_at = now;
+		queue->interrupted_busy = busy;
+	}
+	uint64_t elapsed = now - queue->interrupted_at;
+	if (elapsed >= patience / SINK_QUEUE_DROP_PART && !queue->has_dropped && !queue->result)
+		drop_waiting(queue);
+	return is_over(elapsed, busy - queue->interrupted_busy, patience);
+}
+
+void sink_queue_check(struct sink_queue *queue, uint64_t patience, bool is_interrupted)
+{
+	uint64_t now = clock_monotonic();
+	struct instance *sink = queue->sink;
+	pthread_mutex_lock(&queue->lock);
+	uint64_t busy = busy_time(queue);
+	/* One that is stuck in a process of its own is noticed where it is called. */
+	bool is_stuck = !sink->isolation && check_activity(queue, now, busy, patience);
+	if (is_interrupted && !queue->done)
+		is_stuck |= check_interrupted(queue, now, busy, patience);
+	if (sink->isolation)
+		atomic_store(&sink->must_end, is_stuck);
+	else
+		queue->given_up |= is_stuck && !queue->done && queue->callback;
 	pthread_mutex_unlock(&queue->lock);
 }
 
@@ -397,10 +490,8 @@ static void count_waiting(struct sink_queue *queue, struct sink_queue_dropped *d
 	*dropped = queue->dropped;
 	dropped->callback = queue->callback;
 	dropped->profiles += queue->callback && !strcmp(queue->callback, "profile");
-	for (const struct item *item = queue->first; item; item = item->next) {
-		dropped->records += item->block ? item->block->count : 0;
-		dropped->profiles += item->snapshot != NULL;
-	}
+	for (const struct item *item = queue->first; item; item = item->next)
+		count_dropped(dropped, item);
 	pthread_mutex_unlock(&queue->lock);
 }
 

@@ -4,7 +4,7 @@
  * nor the other sinks. A sink that keeps up on the whole is waited for in a burst that is larger than its queue, but
  * not for long. When the queue is full, only records that others depend on are kept from a block (definitions,
  * processes, mappings); the rest becomes LOST records, for this sink only. A new profile replaces the oldest interval
- * profiles in a full queue.
+ * profiles in a full queue. In a run that is interrupted, what waits for a slow sink is dropped, too.
  */
 #pragma once
 
@@ -25,7 +25,10 @@ struct sink_queue;
 /* Patience factor for a sink that is computing: the page of a large profile is computed before it is written. */
 #define SINK_QUEUE_COMPUTING 10
 
-/* Data dropped for lack of room, or still queued behind a callback that did not return. */
+/* Part of the time of an interrupted run after which what waits for a sink is dropped: its finish() has the rest. */
+#define SINK_QUEUE_DROP_PART 4
+
+/* Data dropped for lack of room or time, or still queued behind a callback that did not return. */
 struct sink_queue_dropped {
 	uint64_t records, profiles;
 	const char *callback; /* callback that did not return: the sink must not be freed; NULL if none */
@@ -51,9 +54,11 @@ void sink_queue_close(struct sink_queue *queue);
 bool sink_queue_wait(struct sink_queue *queue);
 /*
  * Gives up on a closed queue if its sink has neither returned from a callback, nor written, nor computed for patience
- * ns, or has only computed for SINK_QUEUE_COMPUTING times as long.
+ * ns, or has only computed for SINK_QUEUE_COMPUTING times as long. is_interrupted: the run is to end, and patience is
+ * the time in which the sink must finish, to which its computing is added; after a part of it, records and profiles of
+ * intervals that wait are dropped. An isolated sink is only given up on in an interrupted run, and its process ended.
  */
-void sink_queue_check(struct sink_queue *queue, uint64_t patience);
+void sink_queue_check(struct sink_queue *queue, uint64_t patience, bool is_interrupted);
 
 /*
  * Lets the sink process the queue, calls its finish(), joins the thread and frees the queue. Returns 0, or the sink's

@@ -73,7 +73,8 @@ struct iaprof_target {
 	uint32_t cgroup_hierarchy; /* 0: cgroup v2; else the hierarchy's id in /proc/self/cgroup */
 	uint32_t pad_cgroup;
 	/* Appended. Longest time in ns that a sink's finish() may wait without writing: afterwards the core regards the
-	   sink as stuck. 0: no limit. */
+	   sink as stuck. In a run that a signal or a sink has ended, it is the time for all that the sink still has to
+	   do, to which only its CPU time is added. 0: no limit. */
 	uint64_t finish_within;
 };
 IAPROF_ASSERT_SIZE(iaprof_target, 80);

@@ -25,7 +25,7 @@ static const char *const leavings[] = { "closed", "open", "unopened", NULL };
 
 struct sink {
 	uint64_t in, floods, pauses, leaves;
-	bool silently;
+	bool silently, slow;
 	uint64_t ends;
 	struct iaprof_output *output;
 };
@@ -37,6 +37,7 @@ static const struct iaprof_option options[] = {
 		      .choices = endings),
 	IAPROF_OPTION(struct sink, pauses, UINT, "pauses", NULL,
 		      "lines that it writes in profile(), each after a pause of 0.4 s", .maximum = 100),
+	IAPROF_OPTION(struct sink, slow, BOOL, "slow", NULL, "pauses in each call of records()"),
 	IAPROF_OPTION(struct sink, floods, CHOICE, "floods", NULL, "what it sends without end instead of failing",
 		      .choices = floods),
 	IAPROF_OPTION(struct sink, leaves, CHOICE, "leaves", NULL, "what finish() leaves the output as",
@@ -95,6 +96,8 @@ static int records(const struct iaprof_host *host, void *instance, const struct 
 {
 	struct sink *sink = instance;
 	int result = open_output(host, sink);
+	if (sink->slow)
+		usleep(PAUSE);
 	return result ? result : fail_in(host, sink, RECORDS);
 }
 

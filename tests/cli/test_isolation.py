@@ -6,10 +6,11 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import signal
 import subprocess
 
 from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, LOAD, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE,
-                     Skip, case, equal, iaprof, main, needs_sampling, read, require, write)
+                     Skip, case, end, equal, iaprof, main, needs_sampling, read, require, start, wait_until, write)
 
 FAILING_DECODER = os.path.join(PLUGINS, 'iaprof-failing-decoder.so')
 FAILING_LOAD = os.path.join(PLUGINS, 'iaprof-failing-load.so')
@@ -208,6 +209,35 @@ def slow_sink():
     ended = run('run', '-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', f'{FAILING_SINK}:pauses=8,output=slow',
                 '--finish-within', '1s', '-d', '1ms')
     equal((ended.returncode, ended.stderr, read('run/slow')), (COMPLETE, '', 'half\n' + 8 * 'pause\n'), 'run')
+
+
+def interrupt(*arguments):
+    """Interrupts a run that would not end. Returns its outcome."""
+    process = start('-s', FAILING_SOURCE, *arguments, '--record', 'run')
+    wait_until(lambda: os.path.exists('run'), 'the file')
+    process.send_signal(signal.SIGINT)
+    return end(process)
+
+
+@case('an interrupted run does not wait for a slow sink: it drops the records that wait', ['yes', 'no'])
+def interrupted_slow_sink(isolate_choices):
+    for isolate in isolate_choices:
+        # More blocks than the sink receives within minutes.
+        outcome = interrupt('-s', f'{FAILING_SOURCE}.one:samples=200000', '-k', f'{FAILING_SINK}:slow=yes,isolate={isolate},output=out',
+                            '--finish-within', '8s')
+        equal(outcome.status, COMPLETE, outcome.err)
+        require(re.search(r'sink failing-sink was too slow: dropped \d+ records$', outcome.err, re.M), outcome.err)
+        equal(read('out'), 'half\n', 'output')
+        for name in 'out', 'run':
+            os.unlink(name)
+
+
+@case('an interrupted run does not wait for a sink that progresses', 'yes',
+      'not finished within --finish-within of an interrupted run: ended in callback profile')
+@case('an interrupted run does not wait for a sink that progresses', 'no', 'callback profile does not return')
+def interrupted_sink(isolate, message):
+    outcome = interrupt('-q', '-k', f'{FAILING_SINK}:pauses=100,isolate={isolate},output=out', '--finish-within', '500ms')
+    outcome.fails(FAILED, f'^iaprof: sink failing-sink: {message}', left=['run'])
 
 
 @case('a thread that sends records without end stops when it is told to')

@@ -430,15 +430,15 @@ TEST(a_queue_is_done_when_its_sink_has_finished)
 {
 	start(1 << 20, false);
 	for (int i = 0; i < 10; i++)
-		sink_queue_check(queue, 1);
+		sink_queue_check(queue, 1, false);
 	ck_assert(!sink_queue_wait(queue)); /* it waits for nothing: nobody is stuck */
 	stop_sink();
-	sink_queue_check(queue, UINT64_MAX / 100);
+	sink_queue_check(queue, UINT64_MAX / 100, false);
 	ck_assert(!sink_queue_wait(queue));
 	sink_queue_close(queue);
 	let_go_on();
 	while (!sink_queue_wait(queue))
-		sink_queue_check(queue, UINT64_MAX / 100);
+		sink_queue_check(queue, UINT64_MAX / 100, false);
 	ck_assert_uint_eq(sink->finishes, 1);
 	finish_queue();
 }
@@ -451,10 +451,50 @@ TEST(a_sink_that_writes_is_not_given_up)
 	sink_queue_close(queue);
 	for (int i = 0; i < 100; i++) {
 		instance->output.activity++;
-		sink_queue_check(queue, 1);
+		sink_queue_check(queue, 1, false);
 	}
 	ck_assert(!sink_queue_wait(queue));
 	finish_queue();
+}
+
+/* Records and profiles of intervals that wait are lost, definitions and the last profile are not. */
+TEST(what_waits_is_dropped_when_a_run_is_interrupted)
+{
+	start(1 << 20, false);
+	stop_sink();
+	push_samples(7, 2, 20, sizeof(struct iaprof_record_sample));
+	push_string(1, 64);
+	push_samples(7, 3, 30, sizeof(struct iaprof_record_sample));
+	push_string(2, 64);
+	push_profile(1, 0, 1);
+	push_profile(2, IAPROF_PROFILE_FINAL, 1);
+	sink_queue_close(queue);
+	sink_queue_check(queue, SINK_QUEUE_DROP_PART - 1, true); /* a part of this time is none: it is over at once */
+	struct sink_queue_dropped dropped = finish_queue();
+	ck_assert_uint_eq(dropped.records, 2);
+	ck_assert_uint_eq(dropped.profiles, 1);
+	ck_assert_uint_eq(sink->lost, 5);
+	ck_assert_uint_eq(sink->lost_value, 50);
+	ck_assert_uint_eq(sink->count, 4);
+	const uint64_t events[] = { 900, 1, 2, 1002 };
+	ck_assert_mem_eq(sink->events, events, sizeof events);
+}
+
+/* Progress does not give it more time. */
+TEST(a_sink_that_writes_is_given_up_when_a_run_is_interrupted)
+{
+	struct sink_queue_dropped dropped = { 0 };
+	start(1 << 20, false);
+	stop_sink();
+	sink_queue_close(queue);
+	while (!sink_queue_wait(queue)) {
+		instance->output.activity++;
+		sink_queue_check(queue, 1, true);
+	}
+	ck_assert_int_eq(sink_queue_finish(queue, &dropped), -ETIMEDOUT);
+	ck_assert_str_eq(dropped.callback, "records");
+	let_go_on();
+	sink_queue_abandon(queue);
 }
 
 /* One that neither returns nor writes nor computes. What it was called for and what waits is counted. _i: in what. */
@@ -473,7 +513,7 @@ TEST_LOOP(a_sink_that_stands_still_is_given_up, 0, 2)
 	push_profile(3, 0, 1);
 	sink_queue_close(queue);
 	while (!sink_queue_wait(queue))
-		sink_queue_check(queue, 1);
+		sink_queue_check(queue, 1, false);
 	ck_assert_int_eq(sink_queue_finish(queue, &dropped), -ETIMEDOUT);
 	ck_assert_str_eq(dropped.callback, _i ? "profile" : "records");
 	ck_assert_uint_eq(dropped.records, 5);

@@ -97,6 +97,11 @@ static bool wait_for_return(struct isolation *isolation, enum isolated_callback 
 		attend_others(isolation, callback);
 		if (isolation->is_dead || isolation->has_returned)
 			break;
+		if (callback != ISOLATED_DESTROY && atomic_load(&isolation->instance->must_end)) {
+			isolation_die(isolation, "not finished within --finish-within of an interrupted run: ended",
+				      isolated_callback_name(callback));
+			break;
+		}
 		uint64_t passed = isolation->is_sink ? isolation_progress_is_over(isolation, callback)
 				  : deadline_has_passed(&isolation->return_by) ? time_of(isolation, callback)
 									       : 0;
