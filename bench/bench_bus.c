@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records a second over the bus on one thread (emit, take, recycle), against a plain copy of the same batches; and with
- * the collector that puts them into a profile.
+ * Records a second over the bus on one thread (emit, take, recycle), against a plain copy of the same batches; through
+ * the gate of a source; and with the collector that puts them into a profile.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,12 +58,12 @@ static double copy_round(char *blocks)
 	return cpu_seconds_since(begin);
 }
 
-/* Without a collector the records are given back as they come. */
-static double bus_round(struct bus *bus, struct collector *collector)
+/* Without a collector the records are given back as they come. gate NULL: none. */
+static double bus_round(struct bus *bus, struct record_gate *gate, struct collector *collector)
 {
 	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 	for (unsigned i = 0; i < BATCHES; i++) {
-		if (bus_emit(bus, 1, &batch, 0, NULL))
+		if (bus_emit_through(bus, gate, 1, &batch, 0, NULL))
 			exit(EXIT_FAILURE);
 		if (i % BATCHES_PER_TAKE != BATCHES_PER_TAKE - 1)
 			continue;
@@ -94,29 +94,34 @@ static void introduce(struct collector *collector)
 
 int main(void)
 {
+	struct record_gate gate = { 0 };
 	struct bus *bus = bus_new(BUS_CAPACITY_DEFAULT);
 	struct intern *intern = intern_new(NULL);
 	struct collector *collector = intern ? collector_new(&(struct collector_options){ .intern = intern }) : NULL;
 	char *blocks = calloc(BATCHES_PER_TAKE, (size_t)128 << 10);
 	if (!bus || !collector || !blocks)
 		return EXIT_FAILURE;
+	gate.earliest = 1000; /* as in a source that was started */
 	make_samples(intern);
 	introduce(collector);
 
-	struct rounds copy = { 0 }, alone = { 0 }, collected = { 0 };
+	struct rounds copy = { 0 }, alone = { 0 }, gated = { 0 }, collected = { 0 };
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		rounds_add(&copy, copy_round(blocks));
-		rounds_add(&alone, bus_round(bus, NULL));
-		rounds_add(&collected, bus_round(bus, collector));
+		rounds_add(&alone, bus_round(bus, NULL, NULL));
+		rounds_add(&gated, bus_round(bus, &gate, NULL));
+		rounds_add(&collected, bus_round(bus, NULL, collector));
 	}
 	double records = (double)BATCHES * BATCH_RECORDS;
 	printf("%.1f million SAMPLE records of %zu bytes, in batches of %u; CPU time of one thread\n",
 	       records / MILLION, sizeof samples[0], BATCH_RECORDS);
 	rounds_print(&copy, "plain copy of the batches", records / MILLION, "million records");
 	rounds_print(&alone, "bus: emit, take, recycle", records / MILLION, "million records");
+	rounds_print(&gated, "bus, through the gate of a source", records / MILLION, "million records");
 	rounds_print(&collected, "bus and collector", records / MILLION, "million records");
 	printf("ratio to the plain copy: %.2f (the bus checks each record, and then copies)\n",
 	       copy.fastest / alone.fastest);
+	printf("through the gate: %.2f of the bus alone\n", alone.fastest / gated.fastest);
 	printf("bus: %.2f times the goal of %.0f million records/s\n", records / MILLION / alone.fastest / GOAL_BUS,
 	       GOAL_BUS);
 	printf("bus and collector: %.2f times the goal of %.0f million records/s; %.3f of the plain copy\n",
@@ -124,6 +129,7 @@ int main(void)
 	       copy.fastest / collected.fastest);
 
 	free(blocks);
+	record_gate_free(&gate);
 	collector_free(collector);
 	intern_free(intern);
 	bus_free(bus);

@@ -217,6 +217,13 @@ int bus_emit_through(struct bus *bus, struct record_gate *gate, uint16_t source,
 	return result;
 }
 
+void bus_start_gate(struct bus *bus, struct record_gate *gate)
+{
+	pthread_mutex_lock(&bus->lock);
+	record_gate_start(gate, clock_monotonic());
+	pthread_mutex_unlock(&bus->lock);
+}
+
 struct record_gate bus_take_counts(struct bus *bus, struct record_gate *gate)
 {
 	pthread_mutex_lock(&bus->lock);

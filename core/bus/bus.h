@@ -63,6 +63,8 @@ int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch,
 /* The same without the records that the gate of the source refuses. */
 int bus_emit_through(struct bus *bus, struct record_gate *gate, uint16_t source, const struct iaprof_batch *batch,
 		     unsigned flags, struct error *error);
+/* Marks the start of the source that a gate is for: see record_gate_start(). Any thread. */
+void bus_start_gate(struct bus *bus, struct record_gate *gate);
 /* Returns what a gate has counted since the last call, as begin and counts. Any thread. */
 struct record_gate bus_take_counts(struct bus *bus, struct record_gate *gate);
 

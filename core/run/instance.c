@@ -230,6 +230,8 @@ static int start_thread(struct instance *instance)
 
 int instance_start(struct instance *instance, struct error *error)
 {
+	if (instance->services->bus)
+		bus_start_gate(instance->services->bus, &instance->gate);
 	int result = call(instance, instance->plugin->description.start, "start", error);
 	if (!result && instance->isolation)
 		result = isolation_watch(instance->isolation);

@@ -193,9 +193,12 @@ struct iaprof_host {
 	 * records, such as devices and kernels, unless the queue is far over its limit. (Cores of release 0.1 returned
 	 * -ENOSPC then.) A lossless source (IAPROF_PLUGIN_LOSSLESS) waits instead.
 	 *
-	 * The core drops these records and counts them as lost, with the reason: those of a type that it does not know,
-	 * those whose time is more than IAPROF_TIME_AHEAD_MAX ahead of the clock, and values of counters that the
-	 * source has not declared. Lossless sources may send them. Any thread.
+	 * The core drops these records and counts them as lost, with the reason: those of a type that it does not know;
+	 * those whose time is more than IAPROF_TIME_AHEAD_MAX ahead of the clock; samples, stall samples, calls, jobs,
+	 * histograms and counter values that ended more than IAPROF_TIME_AHEAD_MAX before start() was called; and
+	 * values of counters that the source has not declared. Records of a device that the source has not declared are
+	 * used, and counted as lost; the first 1024 devices are checked. Lossless sources may send all of them. Any
+	 * thread.
 	 */
 	int (*emit)(const struct iaprof_host *host, const struct iaprof_batch *batch);
 
@@ -424,7 +427,10 @@ struct iaprof_host {
 };
 IAPROF_ASSERT_SIZE(iaprof_host, 384);
 
-/* How far the time of a record may be ahead of the clock, in ns: clocks of devices are converted inexactly. */
+/*
+ * How far the time of a record may be ahead of the clock, and that of a measurement before start(), in ns: clocks of
+ * devices are converted inexactly.
+ */
 #define IAPROF_TIME_AHEAD_MAX UINT64_C(1000000000)
 
 /* Largest number of frames by name in a run. */

@@ -371,10 +371,10 @@ IAPROF_ASSERT_SIZE(iaprof_record_kernel, 64);
 /* LAUNCH: count CPU calls from one launch site that enqueued a GPU kernel; header.time is the time of the last one. */
 struct iaprof_record_launch {
 	struct iaprof_record header;
-	uint32_t kernel; /* id of a KERNEL of the same source */
+	uint32_t kernel; /* id of a KERNEL of the same source; launches of undeclared ones are reported, and not used */
 	uint32_t pid;
 	uint32_t tid;          /* 0: any thread */
-	uint32_t device;       /* 0 when not known */
+	uint32_t device;       /* device id of the same source, 0 when not known */
 	uint32_t user_stack;   /* stack id, 0 if none */
 	uint32_t kernel_stack; /* stack id, 0 if none */
 	uint64_t count;        /* >= 1 */

@@ -304,7 +304,8 @@ def a_sample_beyond_its_kernel_has_a_printed_reason():
     assert re.search('7 samples unmatched: .*ends before their offset', script.run())
 
 
-REFUSED = ('records: unknown type', 'records: time is in the future', 'counter values: counter not declared',
+REFUSED = ('records: unknown type', 'records: time is in the future', 'records: time is before the start of the run',
+           'counter values: counter not declared', 'records: device not declared',
            'records: sent after the source had advanced past their time')
 
 
@@ -331,6 +332,19 @@ def periods_jobs_and_refused_records():
         assert found == wanted, f'{path}: {found}'
     for reason in REFUSED:
         assert f'lost: scripted: {reason}: 1\n' in outcome.stderr, outcome.stderr
+
+
+@case
+def what_refers_to_an_undeclared_kernel_is_reported():
+    with open('script', 'w', encoding='utf-8') as file:
+        file.write('launch 77\nnamed 78 0 5 0 0\njob 79 70 0\n')
+    outcome = subprocess.run([IAPROF, '-s', './iaprof-scripted.so:script=script', '-k', 'csv:output=unknown.csv'],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=True, timeout=60)
+    assert 'device samples: 1 launched kernel never announced' in outcome.stderr, outcome.stderr
+    assert re.search('5 samples unmatched: their GPU kernel was not announced', outcome.stderr), outcome.stderr
+    with open('unknown.csv', newline='', encoding='utf-8') as file:
+        found = {row['value_type']: (row['stack'], row['value']) for row in csv.DictReader(file)}
+    assert '[unknown device code]' in found['gpu-time'][0] and found['gpu-time'][1] == '70', found
 
 
 def build():

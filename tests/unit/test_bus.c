@@ -672,6 +672,67 @@ TEST(records_behind_the_progress_of_their_source_are_taken_and_counted)
 	bus_free(bus);
 }
 
+/* Returns whether a gate takes a record at a time of which it is not in the future. */
+static bool is_taken(struct record_gate *gate, void *record, uint16_t type, size_t size, uint64_t time)
+{
+	struct iaprof_record *header = record;
+	*header = (struct iaprof_record){ .size = (uint32_t)size, .type = type, .time = time };
+	return record_gate_takes(gate, header, time);
+}
+#define IS_TAKEN(name, type, time, ...)                                                                                \
+	is_taken(&gate, &(struct iaprof_record_##name){ __VA_ARGS__ }, IAPROF_RECORD_##type,                           \
+		 sizeof(struct iaprof_record_##name), time)
+
+TEST(what_was_measured_before_the_start_is_dropped_and_counted)
+{
+	struct record_gate gate = { 0 };
+	uint64_t start = 100 * NANOSECONDS_PER_SECOND, first = start - IAPROF_TIME_AHEAD_MAX, before = first - 1;
+	ck_assert(IS_TAKEN(sample, SAMPLE, 1, .count = 1)); /* there was no start */
+	record_gate_start(&gate, start);
+	ck_assert(!IS_TAKEN(sample, SAMPLE, before, .count = 1));
+	ck_assert(IS_TAKEN(sample, SAMPLE, first, .count = 1));
+	ck_assert(!IS_TAKEN(stall_sample, STALL_SAMPLE, before, .reason_count = 1));
+	ck_assert(!IS_TAKEN(histogram, HISTOGRAM, before, .count = 1));
+	ck_assert(!IS_TAKEN(job, JOB, before, .state = IAPROF_JOB_DONE));
+	ck_assert(!IS_TAKEN(call, CALL, before, .count = 1));
+	ck_assert(IS_TAKEN(call, CALL, before, .count = 1, .duration = 1)); /* it ended later */
+	ck_assert(IS_TAKEN(call, CALL, before, .count = 1, .duration = UINT64_MAX));
+	ck_assert(IS_TAKEN(counter, COUNTER, 0, .id = 7));
+	ck_assert(!IS_TAKEN(counter_value, COUNTER_VALUE, 0, .counter = 7));
+	/* What existed when the run began. */
+	ck_assert(IS_TAKEN(device, DEVICE, 0, .id = 1));
+	ck_assert(IS_TAKEN(code_object, CODE_OBJECT, 1, .id = 1));
+	ck_assert(IS_TAKEN(kernel, KERNEL, 1, .id = 1));
+	ck_assert(IS_TAKEN(launch, LAUNCH, 1, .count = 1));
+	ck_assert(IS_TAKEN(process, PROCESS, 1, .event = IAPROF_PROCESS_EXISTING));
+	ck_assert_uint_eq(gate.counts[GATE_BEFORE_START], 6);
+	record_gate_free(&gate);
+}
+
+TEST(records_of_devices_that_were_not_declared_are_taken_and_counted)
+{
+	struct record_gate gate = { 0 };
+	ck_assert(IS_TAKEN(launch, LAUNCH, 0, .count = 1, .device = 1));
+	ck_assert(IS_TAKEN(job, JOB, 0, .state = IAPROF_JOB_DONE, .device = 1));
+	ck_assert(IS_TAKEN(device_activity, DEVICE_ACTIVITY, 0, .busy = 1, .pid = 1, .device = 1));
+	ck_assert(IS_TAKEN(code_object, CODE_OBJECT, 0, .id = 1, .device = 1));
+	ck_assert(IS_TAKEN(counter, COUNTER, 0, .id = 1, .device = 1));
+	ck_assert(IS_TAKEN(launch, LAUNCH, 0, .count = 1)); /* of no device */
+	ck_assert_uint_eq(gate.counts[GATE_DEVICE_UNDECLARED], 5);
+	ck_assert(IS_TAKEN(device, DEVICE, 0, .id = 1));
+	ck_assert(IS_TAKEN(launch, LAUNCH, 0, .count = 1, .device = 1));
+	ck_assert(IS_TAKEN(launch, LAUNCH, 0, .count = 1, .device = 2));
+	ck_assert(IS_TAKEN(launch, LAUNCH, 0, .count = 1, .device = 1));
+	ck_assert_uint_eq(gate.counts[GATE_DEVICE_UNDECLARED], 6);
+	for (uint32_t id = 2; id <= 2 * GATE_DEVICES_MAX; id++)
+		ck_assert(IS_TAKEN(device, DEVICE, 0, .id = id));
+	/* More than are remembered: nothing is counted that may have been declared. */
+	ck_assert_uint_eq(gate.devices.count, GATE_DEVICES_MAX);
+	ck_assert(IS_TAKEN(launch, LAUNCH, 0, .count = 1, .device = 2 * GATE_DEVICES_MAX));
+	ck_assert_uint_eq(gate.counts[GATE_DEVICE_UNDECLARED], 6);
+	record_gate_free(&gate);
+}
+
 int main(void)
 {
 	return run_all_tests(120, NULL, NULL);

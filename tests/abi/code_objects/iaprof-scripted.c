@@ -10,7 +10,8 @@
  *     sample ADDRESS COUNT
  *     named KERNEL OFFSET COUNT PERIOD NUMBER     a sample without an address, of value type "gpu-cycles" if PERIOD
  *     job KERNEL DURATION NUMBER                  of value type "gpu-time"
- *     refused                                     an unknown type, a time in the future, an undeclared counter
+ *     refused                                     an unknown type, times in the future and before the run, an
+ *                                                 undeclared counter, an undeclared device
  *     late KERNEL                                 a launch before the time to which the source had advanced
  *     later                                       the interval of further samples begins now
  */
@@ -131,9 +132,17 @@ static int send_refused(const struct iaprof_host *host)
 						     .counter = 12345 };
 	struct iaprof_record_finding future = { .header = header(host, IAPROF_RECORD_FINDING, sizeof future),
 						.severity = IAPROF_FINDING_NOTE };
+	struct iaprof_record_job old = { .header = header(host, IAPROF_RECORD_JOB, sizeof old),
+					 .state = IAPROF_JOB_DONE };
+	struct iaprof_record_job elsewhere = { .header = header(host, IAPROF_RECORD_JOB, sizeof elsewhere),
+					       .state = IAPROF_JOB_DONE,
+					       .device = 12345 };
 	future.header.time += UINT64_C(1) << 60;
+	old.header.time /= 2;
 	int result = emit(host, &unknown, sizeof unknown);
 	result = result ? result : emit(host, &value, sizeof value);
+	result = result ? result : emit(host, &old, sizeof old);
+	result = result ? result : emit(host, &elsewhere, sizeof elsewhere);
 	return result ? result : emit(host, &future, sizeof future);
 }
 
