@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plugin that is right but for one fault, FAULT_NAME, with which it is built: iaprof-plugin-check has to find each.
- * Without a fault it is a source whose checks all pass.
+ * Without a fault it is a source whose checks all pass, as they do with FAULT_ADVANCE, which is none.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -213,13 +213,21 @@ static int send_device(const struct iaprof_host *host, uint64_t time)
 	struct {
 		struct iaprof_record_stall_sample sample;
 		uint64_t counts[2];
+		struct iaprof_record_stall_details details;
 	} stall = { .sample = { .header = { .size = sizeof stall, .type = IAPROF_RECORD_STALL_SAMPLE, .time = time },
 				.begin = time,
 				.address = ADDRESS + 8,
 				.device = DEVICE,
 				.reason_count = 2,
 				.pid = (uint32_t)getpid() },
-		    .counts = { 3, 0 } };
+		    .counts = { 3, 0 },
+		    .details = { .size = sizeof stall.details } };
+#ifdef FAULT_VALUE_TYPE
+	stall.details.value_type = 99;
+#endif
+#ifdef FAULT_FLAGS
+	reason.flags = 2;
+#endif
 #ifdef FAULT_NO_DEVICE
 	stall.sample.device = 2;
 #endif
@@ -279,12 +287,26 @@ static int start(const struct iaprof_host *host, void *instance)
 #ifdef FAULT_SIZE
 	value.header.size = 12;
 #endif
+#ifdef FAULT_ENUM
+	counter.kind = 9;
+#endif
 #ifdef FAULT_FUTURE
 	value.header.time = UINT64_MAX;
 #endif
 	int result = 0;
 #ifndef FAULT_UNDECLARED
 	result = send_record(host, &counter, sizeof counter);
+#endif
+#ifdef FAULT_PAST
+	value.header.time = 1;
+	if (result == 0)
+		result = send_record(host, &value, sizeof value);
+	value.header.time = now + 1;
+#endif
+#ifdef FAULT_ADVANCE
+	/* Newer than the launch that follows. */
+	if (result == 0)
+		result = send_record(host, &value, sizeof value);
 #endif
 #if defined(FAULT_LATE_LAUNCH)
 	value.header.time = now;
@@ -294,6 +316,10 @@ static int start(const struct iaprof_host *host, void *instance)
 #endif
 	if (result == 0)
 		result = send_device(host, now);
+#ifdef FAULT_ADVANCE
+	if (result == 0)
+		result = host->advance(host, now);
+#endif
 #ifndef FAULT_PROGRESS
 	if (result == 0)
 		result = send_record(host, &value, sizeof value);

@@ -42,12 +42,16 @@ finds() {
 report=$reports/none
 grep -qx '# exit status 0' "$report" && ! grep -q '^not ok\|# SKIP' "$report"
 result $? "none: every check passes" "$report"
+# Counter values state no progress for a source that calls advance().
+report=$reports/advance
+grep -qx '# exit status 0' "$report" && ! grep -q '^not ok\|# SKIP' "$report"
+result $? "advance: every check passes" "$report"
 finds default "options and defaults are valid"
 finds help "options and defaults are valid"
 finds export "and nothing else"
 finds silent "destroy() after configure()"
 finds crash "several instances" "destroy() after configure()" "destroy() after probe()" "leaves nothing open" \
-  "destroy() after prepare()" "could open nothing" "a whole run" "use ids that were given" \
+  "destroy() after prepare()" "could open nothing" "a whole run" "ids that the host returned" \
   "records are refused"
 finds leak "destroy() after prepare()" "a whole run"
 finds ignored-write "cannot be written is an error"
@@ -57,9 +61,13 @@ finds overread "nothing beyond them is read"
 finds oversize "named or refused"
 finds producer "any code can be opened"
 finds image "any image is read or refused"
-finds id "use ids that were given"
+finds id "ids that the host returned"
 finds size "records are well formed" "a whole run"
-finds future "of the past"
+finds future "of the time of the run"
+finds past "of the time of the run"
+finds value-type "ids that the host returned"
+finds enum "enum values and flags of this version"
+finds flags "enum values and flags of this version"
 finds undeclared "before it refers to them"
 finds no-device "before it refers to them"
 finds no-kernel "before it refers to them"

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bus/record_check.h"
+#include "bus/record_gate.h"
 #include "record_rules.h"
 
 /* The rules are applied to the records of one run; further checks report what was found. */
-static record_rule *const rules[] = { rule_types, rule_declared, rule_code, rule_progress };
-enum { RULE_TYPES, RULE_DECLARED, RULE_CODE, RULE_PROGRESS, RULE_COUNT };
+static record_rule *const rules[] = { rule_types, rule_enums, rule_declared, rule_code, rule_progress };
+enum { RULE_TYPES, RULE_ENUMS, RULE_DECLARED, RULE_CODE, RULE_PROGRESS, RULE_COUNT };
 
 static int findings_file(void)
 {
@@ -20,38 +22,60 @@ static int findings_file(void)
 enum id_kind { ID_STRING, ID_STACK, ID_VALUE_TYPE };
 
 /* Offsets of the ids in a record that a source must have obtained from the host. */
+#define ID(KIND, TYPE, type, member)                                                                                   \
+	{                                                                                                              \
+		IAPROF_RECORD_##TYPE, offsetof(struct iaprof_record_##type, member), ID_##KIND                         \
+	}
 static const struct {
 	uint16_t type;
 	uint16_t offset;
 	enum id_kind kind;
 } ids[] = {
-	{ IAPROF_RECORD_METADATA, offsetof(struct iaprof_record_metadata, key), ID_STRING },
-	{ IAPROF_RECORD_METADATA, offsetof(struct iaprof_record_metadata, value), ID_STRING },
-	{ IAPROF_RECORD_PROCESS, offsetof(struct iaprof_record_process, name), ID_STRING },
-	{ IAPROF_RECORD_MAPPING, offsetof(struct iaprof_record_mapping, path), ID_STRING },
-	{ IAPROF_RECORD_SAMPLE, offsetof(struct iaprof_record_sample, name), ID_STRING },
-	{ IAPROF_RECORD_SAMPLE, offsetof(struct iaprof_record_sample, user_stack), ID_STACK },
-	{ IAPROF_RECORD_SAMPLE, offsetof(struct iaprof_record_sample, kernel_stack), ID_STACK },
-	{ IAPROF_RECORD_SAMPLE, offsetof(struct iaprof_record_sample, value_type), ID_VALUE_TYPE },
-	{ IAPROF_RECORD_DEVICE, offsetof(struct iaprof_record_device, name), ID_STRING },
-	{ IAPROF_RECORD_DEVICE, offsetof(struct iaprof_record_device, address), ID_STRING },
-	{ IAPROF_RECORD_CODE_OBJECT, offsetof(struct iaprof_record_code_object, path), ID_STRING },
-	{ IAPROF_RECORD_KERNEL, offsetof(struct iaprof_record_kernel, name), ID_STRING },
-	{ IAPROF_RECORD_LAUNCH, offsetof(struct iaprof_record_launch, user_stack), ID_STACK },
-	{ IAPROF_RECORD_LAUNCH, offsetof(struct iaprof_record_launch, kernel_stack), ID_STACK },
-	{ IAPROF_RECORD_STALL_REASON, offsetof(struct iaprof_record_stall_reason, name), ID_STRING },
-	{ IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, name), ID_STRING },
-	{ IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, parent), ID_STRING },
-	{ IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, user_stack), ID_STACK },
-	{ IAPROF_RECORD_CALL, offsetof(struct iaprof_record_call, thread_name), ID_STRING },
-	{ IAPROF_RECORD_JOB, offsetof(struct iaprof_record_job, engine), ID_STRING },
-	{ IAPROF_RECORD_JOB, offsetof(struct iaprof_record_job, thread_name), ID_STRING },
-	{ IAPROF_RECORD_COUNTER, offsetof(struct iaprof_record_counter, name), ID_STRING },
-	{ IAPROF_RECORD_COUNTER, offsetof(struct iaprof_record_counter, unit), ID_STRING },
-	{ IAPROF_RECORD_FINDING, offsetof(struct iaprof_record_finding, name), ID_STRING },
-	{ IAPROF_RECORD_FINDING, offsetof(struct iaprof_record_finding, text), ID_STRING },
-	{ IAPROF_RECORD_LOST, offsetof(struct iaprof_record_lost, reason), ID_STRING },
-	{ IAPROF_RECORD_LOST, offsetof(struct iaprof_record_lost, value_type), ID_VALUE_TYPE },
+	ID(STRING, METADATA, metadata, key),
+	ID(STRING, METADATA, metadata, value),
+	ID(STRING, PROCESS, process, name),
+	ID(STRING, MAPPING, mapping, path),
+	ID(STRING, SAMPLE, sample, name),
+	ID(STRING, SAMPLE, sample, thread_name),
+	ID(STRING, SAMPLE, sample, reason),
+	ID(STRING, SAMPLE, sample, waker_name),
+	ID(STACK, SAMPLE, sample, user_stack),
+	ID(STACK, SAMPLE, sample, kernel_stack),
+	ID(STACK, SAMPLE, sample, waker_user_stack),
+	ID(STACK, SAMPLE, sample, waker_kernel_stack),
+	ID(VALUE_TYPE, SAMPLE, sample, value_type),
+	ID(STRING, DEVICE, device, name),
+	ID(STRING, DEVICE, device, address),
+	ID(STRING, DEVICE, device, value_name),
+	ID(STRING, DEVICE, device, value_unit),
+	ID(STRING, CODE_OBJECT, code_object, path),
+	ID(STRING, KERNEL, kernel, name),
+	ID(STRING, LAUNCH, launch, thread_name),
+	ID(STACK, LAUNCH, launch, user_stack),
+	ID(STACK, LAUNCH, launch, kernel_stack),
+	ID(STRING, STALL_REASON, stall_reason, name),
+	ID(STRING, CALL, call, name),
+	ID(STRING, CALL, call, parent),
+	ID(STRING, CALL, call, thread_name),
+	ID(STACK, CALL, call, user_stack),
+	ID(VALUE_TYPE, CALL, call, time_type),
+	ID(VALUE_TYPE, CALL, call, count_type),
+	ID(STRING, CALL_FUNCTION, call_function, name),
+	ID(STRING, CALL_FUNCTION, call_function, family),
+	ID(STRING, HISTOGRAM, histogram, name),
+	ID(STRING, HISTOGRAM, histogram, unit),
+	ID(STRING, JOB, job, engine),
+	ID(STRING, JOB, job, thread_name),
+	ID(VALUE_TYPE, JOB, job, time_type),
+	ID(STRING, COUNTER, counter, name),
+	ID(STRING, COUNTER, counter, unit),
+	ID(STRING, COUNTER, counter, engine),
+	ID(STRING, COUNTER, counter, labels),
+	ID(STRING, FINDING, finding, name),
+	ID(STRING, FINDING, finding, text),
+	ID(STRING, LOST, lost, reason),
+	ID(VALUE_TYPE, LOST, lost, value_type),
+	ID(STRING, DEVICE_ACTIVITY, device_activity, label),
 };
 
 /* The host's look-ups fail the check for an id that was never defined; 0 is none. */
@@ -68,6 +92,11 @@ static void expect_ids(const struct test_host *host, const struct iaprof_record 
 		else if (id || record->type == IAPROF_RECORD_SAMPLE)
 			test_host_value_type(host, id);
 	}
+	if (record->type != IAPROF_RECORD_STALL_SAMPLE)
+		return;
+	const struct iaprof_record_stall_details *details = iaprof_record_stall_sample_details((const void *)record);
+	if (details && details->value_type)
+		test_host_value_type(host, details->value_type);
 }
 
 static void apply_rules(const struct test_host *host)
@@ -81,6 +110,7 @@ static void apply_rules(const struct test_host *host)
 START_TEST(records_are_valid)
 {
 	struct test_host *host = source_new();
+	uint64_t start = host->host.clock(&host->host);
 	source_run(host);
 	test_host_stop(host);
 	uint64_t now = host->host.clock(&host->host);
@@ -90,6 +120,10 @@ START_TEST(records_are_valid)
 		expect_ids(host, record);
 		ck_assert_msg(replays || record->time <= now,
 			      "a record of type %u is of the future: times are CLOCK_MONOTONIC ns", record->type);
+		ck_assert_msg(replays || start < IAPROF_TIME_AHEAD_MAX ||
+				      !record_is_before(record, start - IAPROF_TIME_AHEAD_MAX),
+			      "a %s record ends before start(): times are CLOCK_MONOTONIC ns",
+			      record_type_name(record->type));
 	}
 	test_host_free(host);
 }
@@ -106,6 +140,12 @@ static void expect_rule(int rule)
 START_TEST(types_are_known)
 {
 	expect_rule(RULE_TYPES);
+}
+END_TEST
+
+START_TEST(enums_are_defined)
+{
+	expect_rule(RULE_ENUMS);
 }
 END_TEST
 
@@ -129,9 +169,10 @@ END_TEST
 
 void checks_add_records(struct check_list *checks, uint32_t flags)
 {
-	check_add(checks, "its records are well formed, of the past, and use ids that were given to it",
+	check_add(checks, "its records are well formed, of the time of the run, and use ids that the host returned",
 		  records_are_valid);
 	check_add(checks, "its records have types of this version", types_are_known);
+	check_add(checks, "its records have enum values and flags of this version", enums_are_defined);
 	if (flags & IAPROF_PLUGIN_REPLAYS) /* what was recorded may be incomplete */
 		return;
 	check_add(checks, "it declares devices, code, kernels, stall reasons and counters before it refers to them",

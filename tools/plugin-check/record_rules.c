@@ -29,6 +29,52 @@ void rule_types(const struct test_host *host, struct finding *finding)
 			       record->type, IAPROF_SCHEMA_VERSION);
 }
 
+/* Members with a value of an enum, which is from first to last; flags are a set of bits: first is 0, last is all. */
+#define ENUM(TYPE, type, member, first, last)                                                                          \
+	{                                                                                                              \
+		IAPROF_RECORD_##TYPE, offsetof(struct iaprof_record_##type, member), first, last, false, #member       \
+	}
+#define FLAGS(TYPE, type, member, all)                                                                                 \
+	{                                                                                                              \
+		IAPROF_RECORD_##TYPE, offsetof(struct iaprof_record_##type, member), 0, all, true, #member             \
+	}
+static const struct {
+	uint16_t type, offset;
+	uint32_t first, last;
+	bool is_flags;
+	const char *name;
+} enums[] = {
+	ENUM(PROCESS, process, event, IAPROF_PROCESS_EXISTING, IAPROF_PROCESS_EXIT),
+	FLAGS(MAPPING, mapping, flags, IAPROF_MAPPING_DELETED | IAPROF_MAPPING_EXISTING),
+	FLAGS(SAMPLE, sample, flags,
+	      IAPROF_SAMPLE_USER_STACK_MISSING | IAPROF_SAMPLE_KERNEL_STACK_MISSING | IAPROF_SAMPLE_TRUNCATED |
+		      IAPROF_SAMPLE_NO_UNWIND_TABLE | IAPROF_SAMPLE_STACK_UNREADABLE),
+	FLAGS(STALL_REASON, stall_reason, flags, IAPROF_STALL_REASON_WAITS),
+	ENUM(STALL_REASON, stall_reason, stall_class, IAPROF_STALL_UNKNOWN, IAPROF_STALL_ISSUING),
+	ENUM(STALL_SAMPLE, stall_sample, address_space, IAPROF_ADDRESS_ABSOLUTE, IAPROF_ADDRESS_KERNEL),
+	ENUM(CALL_FUNCTION, call_function, kind, IAPROF_CALL_API, IAPROF_CALL_CONTEXT),
+	ENUM(JOB, job, state, IAPROF_JOB_DONE, IAPROF_JOB_IN_FLIGHT),
+	ENUM(COUNTER, counter, kind, IAPROF_COUNTER_GAUGE, IAPROF_COUNTER_CUMULATIVE),
+	ENUM(COUNTER, counter, role, IAPROF_COUNTER_ROLE_NONE, IAPROF_COUNTER_ROLE_OVERFLOWS),
+	ENUM(FINDING, finding, severity, IAPROF_FINDING_NOTE, IAPROF_FINDING_PROBLEM),
+	ENUM(DEVICE_ACTIVITY, device_activity, kind, IAPROF_ACTIVITY_SCHEDULER, IAPROF_ACTIVITY_STATISTICS),
+};
+
+void rule_enums(const struct test_host *host, struct finding *finding)
+{
+	for (const struct iaprof_record *record = NULL; (record = test_host_next(host, record, 0));)
+		for (size_t i = 0; i < sizeof enums / sizeof *enums; i++) {
+			if (enums[i].type != record->type || record->size < enums[i].offset + sizeof(uint32_t))
+				continue;
+			uint32_t value = *(const uint32_t *)((const char *)record + enums[i].offset);
+			bool is_defined = enums[i].is_flags ? !(value & ~enums[i].last)
+							    : value >= enums[i].first && value <= enums[i].last;
+			if (!is_defined)
+				report(finding, "a %s record has %s %u, which iaprof/record.h does not define",
+				       record_type_name(record->type), enums[i].name, value);
+		}
+}
+
 /* Members that hold an id of the same source; 0 means none, unless it is required. */
 static const struct {
 	uint16_t type, offset, target;
@@ -185,8 +231,11 @@ void rule_code(const struct test_host *host, struct finding *finding)
 void rule_progress(const struct test_host *host, struct finding *finding)
 {
 	uint64_t progress = 0, last = 0;
+	/* As in the core: counter values state it only for sources that never call host->advance(). */
+	uint16_t stated_by = test_host_next(host, NULL, IAPROF_RECORD_PROGRESS) ? IAPROF_RECORD_PROGRESS
+										: IAPROF_RECORD_COUNTER_VALUE;
 	for (const struct iaprof_record *record = NULL; (record = test_host_next(host, record, 0));) {
-		if (record->type == IAPROF_RECORD_COUNTER_VALUE || record->type == IAPROF_RECORD_PROGRESS) {
+		if (record->type == stated_by) {
 			progress = record->time > progress ? record->time : progress;
 			continue;
 		}

@@ -12,6 +12,7 @@ struct finding {
 /* Each looks at all records that a source has sent. */
 typedef void record_rule(const struct test_host *host, struct finding *finding);
 record_rule rule_types;    /* types are those of this version */
+record_rule rule_enums;    /* members with a value of an enum have one that the headers define */
 record_rule rule_declared; /* ids of the source are declared before they are used */
 record_rule rule_code;     /* stall samples lie in code that the source has announced */
 record_rule rule_progress; /* a source of launches states how far it has come */
