@@ -2,13 +2,13 @@
 /*
  * A decoder to start from: reads the images of eBPF programs, ELF machine 247, and names their instructions. The
  * encoding is that of RFC 9669, relocations are those of Documentation/bpf/llvm_reloc.rst in the Linux source. Copy it,
- * rename it, and decode your device's images and instructions. A decoder that needs the ELF image around the code, or
- * that can determine the dependencies of an instruction, also implements code_open() and related functions: see
- * iaprof/plugin.h.
+ * rename it, and decode your device's images and instructions. A decoder that can determine the dependencies of an
+ * instruction also implements code_producers(): see iaprof/plugin.h.
  */
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <iaprof/plugin.h>
@@ -27,6 +27,14 @@ static const char *const jump_names[16] = { "ja",   "jeq",  "jgt",  "jge", "jset
 					    "jsge", "call", "exit", "jlt", "jle",  "jslt", "jsle" };
 static const char *const class_names[8] = { "ld", "ldx", "st", "stx" };
 
+/* By which a profile can be grouped. */
+static const uint32_t groups[8] = {
+	[CLASS_LD] = IAPROF_INSTRUCTION_MEMORY,      [CLASS_LDX] = IAPROF_INSTRUCTION_MEMORY,
+	[CLASS_ST] = IAPROF_INSTRUCTION_MEMORY,      [CLASS_STX] = IAPROF_INSTRUCTION_MEMORY,
+	[CLASS_ALU] = IAPROF_INSTRUCTION_ARITHMETIC, [CLASS_ALU64] = IAPROF_INSTRUCTION_ARITHMETIC,
+	[CLASS_JMP] = IAPROF_INSTRUCTION_CONTROL,    [CLASS_JMP32] = IAPROF_INSTRUCTION_CONTROL,
+};
+
 static const char *mnemonic_of(unsigned char opcode)
 {
 	switch (opcode & 7) {
@@ -41,24 +49,64 @@ static const char *mnemonic_of(unsigned char opcode)
 	}
 }
 
-static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
-		  struct iaprof_instruction *instruction)
+/* What code_open() knows of a function. The bytes stay valid until code_close(). */
+struct ebpf_code {
+	const unsigned char *bytes;
+	uint64_t size;
+	unsigned char begins[]; /* for each 8 bytes, whether an instruction begins there */
+};
+
+/* Returns the size of the instruction at offset, or 0 if none fits there. */
+static uint32_t instruction_size(const struct ebpf_code *code, uint64_t offset)
 {
-	const unsigned char *bytes = code;
+	if (offset >= code->size || !mnemonic_of(code->bytes[offset]))
+		return 0;
+	uint32_t size = code->bytes[offset] == OPCODE_LOAD_64 ? 2 * INSTRUCTION_SIZE : INSTRUCTION_SIZE;
+	return size <= code->size - offset ? size : 0;
+}
+
+/* Finds where instructions begin, so that the second half of one is not taken for another. */
+static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
+{
+	uint64_t count = description->byte_count / INSTRUCTION_SIZE;
+	struct ebpf_code *opened = calloc(1, sizeof *opened + count);
 	(void)host;
 	(void)instance;
-	if (offset > code_size || code_size - offset < INSTRUCTION_SIZE || offset % INSTRUCTION_SIZE)
+	if (!opened)
+		return -ENOMEM;
+	opened->bytes = description->bytes;
+	opened->size = count * INSTRUCTION_SIZE;
+	for (uint64_t offset = 0; offset < opened->size;) {
+		uint32_t size = instruction_size(opened, offset);
+		opened->begins[offset / INSTRUCTION_SIZE] = size > 0;
+		offset += size ? size : INSTRUCTION_SIZE;
+	}
+	*code = opened;
+	return 0;
+}
+
+static void code_close(const struct iaprof_host *host, void *instance, void *code)
+{
+	(void)host;
+	(void)instance;
+	free(code);
+}
+
+static int code_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+		       struct iaprof_code_instruction *instruction)
+{
+	const struct ebpf_code *opened = code;
+	(void)host;
+	(void)instance;
+	if (offset >= opened->size || offset % INSTRUCTION_SIZE || !opened->begins[offset / INSTRUCTION_SIZE])
 		return -EINVAL;
-	bytes += offset;
-	uint32_t size = bytes[0] == OPCODE_LOAD_64 ? 2 * INSTRUCTION_SIZE : INSTRUCTION_SIZE;
-	const char *mnemonic = mnemonic_of(bytes[0]);
-	if (!mnemonic || code_size - offset < size)
-		return -EINVAL;
+	const unsigned char *bytes = opened->bytes + offset;
 	uint32_t immediate = bytes[4] | (uint32_t)bytes[5] << 8 | (uint32_t)bytes[6] << 16 | (uint32_t)bytes[7] << 24;
-	instruction->size = size;
-	instruction->mnemonic = mnemonic;
-	snprintf(instruction->text, sizeof instruction->text, "%s r%u, r%u, 0x%x", mnemonic, bytes[1] & 15u,
-		 bytes[1] >> 4u, immediate);
+	instruction->size = instruction_size(opened, offset);
+	instruction->group = groups[bytes[0] & 7];
+	instruction->mnemonic = mnemonic_of(bytes[0]);
+	snprintf(instruction->text, sizeof instruction->text, "%s r%u, r%u, 0x%x", instruction->mnemonic,
+		 bytes[1] & 15u, bytes[1] >> 4u, immediate);
 	return 0;
 }
 
@@ -107,7 +155,9 @@ static const struct iaprof_plugin plugin = {
 	.description = "eBPF code: functions and instructions",
 	.instance_size = 1,
 	.machine = MACHINE_BPF,
-	.decode = decode,
+	.code_open = code_open,
+	.code_close = code_close,
+	.code_decode = code_decode,
 	.image_read = image_read,
 	.relocations = relocations,
 	.relocation_count = sizeof relocations / sizeof *relocations,

@@ -3,6 +3,7 @@
  * A source to start from: reads /proc/loadavg every period and sends the load as a counter. It demonstrates options,
  * probe, a timer, declarations and records. Copy it, rename it, and replace /proc/loadavg by your hardware.
  */
+#define _POSIX_C_SOURCE 200809L /* O_CLOEXEC, pread() */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

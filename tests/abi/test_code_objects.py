@@ -9,6 +9,7 @@ usage: test_code_objects.py IAPROF SOURCE BUILD
 import csv
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -18,7 +19,7 @@ sys.path.insert(0, DATA)
 from cubin import cubin  # noqa: E402
 from out_of_tree import case, cases, install, run, run_cases  # noqa: E402
 
-AMD, CUBIN = 224, 190
+AMD, CUBIN, EBPF = 224, 190, 247
 LOADED = 0x7f0000000000
 parts = {}
 
@@ -29,6 +30,8 @@ def build_plugins():
     for name in 'scripted', 'cubin':
         run('cc', '-O1', '-g', '-std=gnu11', '-Wall', '-Wextra', '-Werror', '-fPIC', '-fvisibility=hidden', '-shared',
             *flags, '-o', f'iaprof-{name}.so', os.path.join(DATA, f'iaprof-{name}.c'))
+    run('cc', '-O1', '-std=c11', '-Wall', '-Wextra', '-Wpedantic', '-Werror', '-fPIC', '-fvisibility=hidden', '-shared', *flags,
+        '-o', 'iaprof-ebpf.so', os.path.join(SOURCE, 'examples/iaprof-ebpf.c'))
 
 
 def functions(path):
@@ -334,6 +337,35 @@ def periods_jobs_and_refused_records():
         assert f'lost: scripted: {reason}: 1\n' in outcome.stderr, outcome.stderr
 
 
+# What llvm-objdump prints for instructions of each name.
+EBPF_NAMES = (('ld', r'r\d = -?\d+ ll'), ('ldx', r'r\d = \*\(.*'), ('stx', r'\*\(.* = r\d'), ('mov', r'r\d = (r\d|-?\d+)'),
+              ('mul', r'r\d \*= .*'), ('add', r'r\d \+= .*'), ('jsgt', 'if .* s> .* goto .*'), ('exit', 'exit'))
+
+
+@case
+def the_decoder_of_the_examples_names_the_instructions_that_begin_at_an_offset():
+    run('clang', '-target', 'bpf', '-O1', '-c', '-o', 'ebpf.o', os.path.join(DATA, 'ebpf.c'))
+    script = Script()
+    script.lines = [f'object 1 {EBPF} 0 0 ebpf.o', 'kernel 1 1 0 0 scale', 'launch 1']
+    wanted, end = {}, 0
+    for match in re.finditer(r'^ +(\d+):\t[0-9a-f ]+\t(.*)$', run('llvm-objdump', '-d', 'ebpf.o'), re.M):
+        offset, text = 8 * int(match[1]), re.sub(' <.*', '', match[2])
+        wanted[offset] = next(name for name, pattern in EBPF_NAMES if re.fullmatch(pattern, text))
+        end = offset + 8
+    assert set(wanted.values()) == {name for name, _ in EBPF_NAMES} and len(wanted) < end // 8, wanted
+    script.lines += [f'named 1 {offset} 1 0 0' for offset in range(0, end, 8)]
+    with open('script', 'w', encoding='utf-8') as file:
+        file.write('\n'.join(script.lines) + '\n')
+    run(IAPROF, '-q', '-s', './iaprof-scripted.so:script=script', '--decoder', './iaprof-ebpf.so', '-k', 'folded:output=ebpf.folded')
+    found = {}
+    with open('ebpf.folded', encoding='utf-8') as file:
+        for line in file:
+            frames = [frame.removesuffix('_[g]').removesuffix('_[G]') for frame in line.rsplit(' ', 1)[0].split(';')]
+            found[int(frames[-1], 16)] = frames[-3] if frames[-4] == 'scale' else None
+    # The second half of a load of 64 bits is not an instruction.
+    assert found == {offset: wanted.get(offset) for offset in range(0, end, 8)}, (found, wanted)
+
+
 @case
 def what_refers_to_an_undeclared_kernel_is_reported():
     with open('script', 'w', encoding='utf-8') as file:
@@ -353,6 +385,8 @@ def build():
 
 
 def missing(function):
+    if 'ebpf.o' in function.__code__.co_consts and not (shutil.which('clang') and shutil.which('llvm-objdump')):
+        return 'no clang or llvm-objdump here'
     needs_amd = 'amd2.co' in function.__code__.co_consts or 'amd' in function.__name__
     return 'clang does not build for amdgcn here' if needs_amd and 'amd2.co' not in parts else None
 

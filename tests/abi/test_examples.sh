@@ -34,7 +34,7 @@ make="make -C $folder/examples"
 # shellcheck disable=SC2086 # a command and its arguments
 {
   try "they build without a warning" $make PKG_CONFIG="$pkg_config" \
-    CFLAGS="-O2 -std=gnu11 -Wall -Wextra -pedantic -Werror" CXXFLAGS="-O2 -std=c++17 -Wall -Wextra -Werror"
+    CFLAGS="-O2 -std=c11 -Wall -Wextra -Wpedantic -Werror" CXXFLAGS="-O2 -std=c++17 -Wall -Wextra -Werror"
   try "each passes iaprof-plugin-check" $make check PLUGIN_CHECK="$prefix/bin/iaprof-plugin-check"
   try "they install into plugindir" $make install PKG_CONFIG="$pkg_config"
 }
