@@ -131,6 +131,26 @@ static bool companions_are_names(const struct iaprof_plugin *plugin)
 	return true;
 }
 
+static struct option_table options_of(const struct iaprof_plugin *description)
+{
+	return (struct option_table){ description->options, description->option_count, description->option_size };
+}
+
+int plugin_check_options(const struct iaprof_plugin *description, struct error *error)
+{
+	static const char *const reserved[] = { "isolate", "output" };
+	const struct option_table options = options_of(description);
+	size_t count = description->kind == IAPROF_PLUGIN_SINK ? 2 : 1; /* only sinks have an output */
+	struct iaprof_option option;
+	int result = option_table_check(&options, description->instance_size, error);
+	for (size_t i = 0; !result && i < count; i++)
+		if (option_table_find(&options, reserved[i], &option))
+			result = error_set(error, EINVAL,
+					   "option '%s' is reserved: iaprof adds it to every %s (rename it)",
+					   option.name, plugin_kind_name(description->kind));
+	return result;
+}
+
 int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *theirs, const char *name,
 			    struct error *error)
 {
@@ -171,10 +191,8 @@ int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *t
 		return error_set(error, EINVAL, "its option table is cut off");
 	if (!ours->description)
 		ours->description = "";
-	plugin->options = (struct option_table){ .options = ours->options,
-						 .count = ours->option_count,
-						 .option_size = ours->option_size };
-	return option_table_check(&plugin->options, ours->instance_size, error);
+	plugin->options = options_of(ours);
+	return plugin_check_options(ours, error);
 }
 
 /* Removes the path from dlerror(), because the message already begins with it. */

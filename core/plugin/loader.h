@@ -35,6 +35,12 @@ int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *t
 			    struct error *error);
 
 /*
+ * Checks the option table of a plugin: its rows, and that no option has the name of one that iaprof adds to each
+ * instance of this kind. Returns 0 or a negative errno. Part of plugin_load().
+ */
+int plugin_check_options(const struct iaprof_plugin *description, struct error *error);
+
+/*
  * Returns whether iaprof has privileges that its user may lack; then only files that no other user can write are
  * loaded.
  */

@@ -44,7 +44,7 @@ static int store_settings(struct instance *instance, const struct instance_confi
 		struct iaprof_option option;
 		if (is_output)
 			result = output_target_set(&instance->output, setting->value, error);
-		else if (!strcmp(setting->key, "isolate") && !option_table_find(options, setting->key, &option))
+		else if (!strcmp(setting->key, "isolate"))
 			result = set_isolate(instance, setting->value, error);
 		else if (has_output && !option_table_find(options, setting->key, &option))
 			result = option_table_refuse_key(options, setting->key, "output", error);

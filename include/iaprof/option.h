@@ -39,7 +39,9 @@ enum iaprof_option_flag {
 
 /* One row of the table. A plugin's table is a const array; its length is option_count. */
 struct iaprof_option {
-	const char *name;          /* lower-case letters, digits, '-' : "frequency" */
+	/* Lower-case letters, digits, '-', at most 63, unique: "frequency". Reserved for keys that the core adds to
+	   each instance: "isolate"; in sinks also "output". */
+	const char *name;
 	uint32_t type;             /* enum iaprof_option_type */
 	uint32_t flags;            /* enum iaprof_option_flag */
 	size_t offset;             /* offsetof() in the instance struct */

@@ -18,7 +18,11 @@ struct faulty {
 
 static const struct iaprof_option options[] = {
 	{
+#ifdef FAULT_RESERVED
+		.name = "isolate",
+#else
 		.name = "number",
+#endif
 		.type = IAPROF_OPTION_UINT,
 		.offset = offsetof(struct faulty, number),
 #ifdef FAULT_DEFAULT

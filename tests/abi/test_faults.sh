@@ -48,6 +48,7 @@ grep -qx '# exit status 0' "$report" && ! grep -q '^not ok\|# SKIP' "$report"
 result $? "advance: every check passes" "$report"
 finds default "options and defaults are valid"
 finds help "options and defaults are valid"
+finds reserved "options and defaults are valid"
 finds export "and nothing else"
 finds silent "destroy() after configure()"
 finds crash "several instances" "destroy() after configure()" "destroy() after probe()" "leaves nothing open" \

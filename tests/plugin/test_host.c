@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "config/option_table.h"
+#include "plugin/loader.h"
 #include "test_services.h"
 
 static struct option_table options_of(const struct test_host *host)
@@ -23,7 +24,7 @@ static struct option_table options_of(const struct test_host *host)
 }
 
 /* What the core's loader checks too; here a test fails at the member. */
-static void plugin_check(const struct iaprof_plugin *plugin, const char *name)
+static void check_plugin(const struct iaprof_plugin *plugin, const char *name)
 {
 	ck_assert_uint_eq(plugin->abi_version, IAPROF_ABI_VERSION);
 	ck_assert_uint_eq(plugin->schema_version, IAPROF_SCHEMA_VERSION);
@@ -53,7 +54,7 @@ static void plugin_check(const struct iaprof_plugin *plugin, const char *name)
 	}
 }
 
-static void plugin_load(struct test_host *host, const char *name)
+static void load_plugin(struct test_host *host, const char *name)
 {
 	char *path CLEANUP_FREE = NULL;
 	char *plain CLEANUP_FREE = NULL;
@@ -81,7 +82,7 @@ static void plugin_load(struct test_host *host, const char *name)
 	const struct iaprof_plugin *plugin = plugin_register();
 	ck_assert_ptr_nonnull(plugin);
 	memcpy(&host->plugin, plugin, plugin->size < sizeof host->plugin ? plugin->size : sizeof host->plugin);
-	plugin_check(&host->plugin, plain);
+	check_plugin(&host->plugin, plain);
 }
 
 struct test_host *test_host_new(const char *name, ...)
@@ -96,13 +97,13 @@ struct test_host *test_host_new(const char *name, ...)
 	host->target = (struct iaprof_target){ .size = sizeof host->target,
 					       .scope = IAPROF_SCOPE_SYSTEM,
 					       .finish_within = NANOSECONDS_PER_SECOND };
-	plugin_load(host, name);
+	load_plugin(host, name);
 	host->host = test_services(host);
 	host->instance = calloc(1, host->plugin.instance_size);
 	ck_assert_ptr_nonnull(host->instance);
 	struct option_table table = options_of(host);
 	struct error error = { 0 };
-	ck_assert_msg(option_table_check(&table, host->plugin.instance_size, &error) == 0, "%s", error.text);
+	ck_assert_msg(plugin_check_options(&host->plugin, &error) == 0, "%s", error.text);
 	ck_assert_msg(option_table_set_defaults(&table, host->instance, &error) == 0, "%s", error.text);
 
 	va_list settings;

@@ -158,6 +158,23 @@ TEST(sizes_and_tables_are_bounded)
 	EXPECT(SOURCE, "companions", theirs.companions = companions);
 }
 
+TEST(options_of_iaprof_itself_are_reserved)
+{
+	struct iaprof_option isolate = option, output = option;
+	isolate.name = "isolate";
+	output.name = "output";
+	EXPECT(SOURCE, "option 'isolate' is reserved", theirs.options = &isolate, theirs.option_count = 1);
+	EXPECT(SINK, "option 'isolate' is reserved", theirs.options = &isolate, theirs.option_count = 1);
+	EXPECT(DECODER, "option 'isolate' is reserved", SET(decode), theirs.options = &isolate,
+	       theirs.option_count = 1);
+	EXPECT(SINK, "option 'output' is reserved: iaprof adds it to every sink (rename it)", theirs.options = &output,
+	       theirs.option_count = 1);
+	EXPECT(SINK, "option 'output' is reserved", theirs.flags = IAPROF_PLUGIN_NO_OUTPUT, theirs.options = &output,
+	       theirs.option_count = 1);
+	EXPECT(SOURCE, NULL, theirs.options = &output, theirs.option_count = 1);
+	EXPECT(DECODER, NULL, SET(decode), theirs.options = &output, theirs.option_count = 1);
+}
+
 TEST(files_are_named_after_their_plugin)
 {
 	static const char *const others[] = {
