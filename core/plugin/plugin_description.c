@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -89,6 +90,7 @@ _Noreturn void plugin_description_main(const char *path)
 	/* What is missing is noticed by the reader. */
 	if (!text.failed)
 		(void)file_write(DESCRIPTOR, text.data, text.size);
+	fflush(stdout);
 	process_leave(0);
 }
 
@@ -245,6 +247,8 @@ static int start(const char *path, pid_t *process, int *descriptor)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	/* What a constructor prints must not end up in the output of a sink. */
+	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], DESCRIPTOR);
 	posix_spawn_file_actions_addclosefrom_np(&actions, DESCRIPTOR + 1);
 	int result = posix_spawn(process, program, &actions, &attributes, arguments, environ);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sink whose constructor ends the process that loads it, as the environment variable TEST_LOAD_ENDS names it. */
+/*
+ * A sink whose constructor ends the process that loads it, as the environment variable TEST_LOAD_ENDS names it, and
+ * prints TEST_LOAD_PRINTS.
+ */
+#include <stdio.h>
+
 #include <iaprof/plugin.h>
 
 #include "ending.h"
 
 __attribute__((constructor)) static void construct(void)
 {
-	const char *how = getenv("TEST_LOAD_ENDS");
+	const char *how = getenv("TEST_LOAD_ENDS"), *text = getenv("TEST_LOAD_PRINTS");
+	if (text)
+		printf("%s\n", text);
 	for (int i = 0; how && endings[i]; i++)
 		if (!strcmp(endings[i], how))
 			end_process((enum ending)i);

@@ -3,6 +3,7 @@
  * comes back. */
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <iaprof/plugin.h>
@@ -25,7 +26,7 @@ static const char *const leavings[] = { "closed", "open", "unopened", NULL };
 
 struct sink {
 	uint64_t in, floods, pauses, leaves;
-	bool silently, slow;
+	bool silently, slow, prints;
 	uint64_t ends;
 	struct iaprof_output *output;
 };
@@ -33,6 +34,7 @@ struct sink {
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct sink, in, CHOICE, "in", NULL, "the callback that fails", .choices = places),
 	IAPROF_OPTION(struct sink, silently, BOOL, "silently", NULL, "does not say why"),
+	IAPROF_OPTION(struct sink, prints, BOOL, "prints", NULL, "prints the name of each callback"),
 	IAPROF_OPTION(struct sink, ends, CHOICE, "ends", NULL, "ends the process instead of failing",
 		      .choices = endings),
 	IAPROF_OPTION(struct sink, pauses, UINT, "pauses", NULL,
@@ -46,6 +48,8 @@ static const struct iaprof_option options[] = {
 
 static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum place place)
 {
+	if (sink->prints)
+		printf("printed in %s\n", places[place]);
 	if (sink->in != place)
 		return 0;
 	while (sink->floods)

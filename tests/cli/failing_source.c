@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A source that needs no hardware: it sends a given number of samples, and fails in the callback that in= names, or
- * sends the malformed record that record= names.
+ * sends the malformed record that record= names. It can also print in each callback.
  */
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -35,6 +37,7 @@ struct source {
 	uint64_t in, how, record, ends;
 	uint64_t floods;
 	uint64_t samples;
+	bool prints;
 	const volatile int *stopping; /* of its thread, which floods; NULL: another callback */
 	int event;
 };
@@ -50,6 +53,7 @@ static const struct iaprof_option options[] = {
 		      .choices = record_faults),
 	IAPROF_OPTION(struct source, samples, UINT, "samples", NULL,
 		      "sends this many samples and has finished; 0: sends none and goes on until it is stopped"),
+	IAPROF_OPTION(struct source, prints, BOOL, "prints", NULL, "prints the name of each callback"),
 };
 
 static int send_sample(const struct source *source, enum record_fault fault);
@@ -66,6 +70,8 @@ static void flood(const struct source *source)
 
 static int fail_in(struct source *source, enum place place)
 {
+	if (source->prints)
+		printf("printed in %s\n", places[place]);
 	if (source->in != place)
 		return 0;
 	if (source->floods)

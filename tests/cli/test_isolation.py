@@ -306,6 +306,21 @@ def sink_says_why():
             FAILED, rf'^iaprof: sink failing-sink: the {place} was told to fail$')
 
 
+@case('what a plugin prints is not part of the output of a sink')
+def prints():
+    os.makedirs('plugins')
+    os.symlink(FAILING_LOAD, 'plugins/iaprof-failing-load.so')
+    ended = run('run', '-q', '--plugin-path', '../plugins', '-s', f'{FAILING_SOURCE}:samples=7,prints=yes', '-k', 'folded:output=-',
+                '-k', f'{FAILING_SINK}:prints=yes,output=half')
+    equal((ended.returncode, ended.stdout), (COMPLETE, 'sampled program 7\n'), 'status and output')
+    printed = ended.stderr.splitlines()
+    for place in 'configure', 'probe', 'prepare', 'start', 'thread', 'stop', 'finish', 'destroy', 'profile':
+        require(f'printed in {place}' in printed, f'{place}: {printed}')
+    listed = subprocess.run([PROGRAM, '--plugin-path', 'plugins', '--list'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            check=True, timeout=TIMEOUT, env={**os.environ, 'TEST_LOAD_PRINTS': 'printed in a constructor'})
+    require('printed' not in listed.stdout and 'printed in a constructor\n' in listed.stderr, listed.stdout + listed.stderr)
+
+
 SINKS = {'csv:rows=events': 'events.csv', 'csv.stacks:threads=yes,pid=yes': 'stacks.csv', 'flamegraph': 'page.html',
          'folded': 'out.folded', 'speedscope': 'out.json', 'firefox': 'out.json.gz', 'pprof': 'out.pb.gz', 'summary': 'out.txt',
          'perfetto': 'out.pftrace', 'capture': 'out.iaprof'}

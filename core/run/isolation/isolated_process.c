@@ -276,6 +276,17 @@ static void close_others(const struct isolated_process *process)
 	}
 }
 
+/*
+ * What a plugin prints must not end up in the output of a sink. A sink keeps a terminal on standard output, on which it
+ * may draw.
+ */
+static void redirect_standard_output(const struct isolated_process *process)
+{
+	if (process->service < 0 || !isatty(STDOUT_FILENO))
+		(void)dup2(STDERR_FILENO, STDOUT_FILENO);
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
 /* A service manager signals all processes of a service, but iaprof stops its sources in order. */
 static void ignore(int number)
 {
@@ -322,6 +333,7 @@ void isolated_process_run(struct isolated_process *process)
 	current_process = process;
 	is_main_thread = true;
 	close_others(process);
+	redirect_standard_output(process);
 	hold_signals();
 	plugin_call_isolate(report_end, note_callback);
 	load_code(process);
