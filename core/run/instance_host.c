@@ -11,6 +11,14 @@
 #include "run/instance_run.h"
 #include "run/instance_watch.h"
 
+/* Formats a text of a plugin, which may have no format. */
+static void format_text(char *text, size_t size, const char *format, va_list arguments)
+{
+	*text = '\0';
+	if (format)
+		vsnprintf(text, size, format, arguments);
+}
+
 static uint64_t host_clock(const struct iaprof_host *host)
 {
 	return clock_monotonic();
@@ -23,7 +31,7 @@ IAPROF_PRINTF(3, 4) static void host_log(const struct iaprof_host *host, int lev
 	char text[2048];
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
+	format_text(text, sizeof text, format, arguments);
 	va_end(arguments);
 	const struct instance *instance = instance_of(host);
 	if (instance->services->log)
@@ -38,9 +46,9 @@ IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int cod
 	va_list arguments;
 	va_start(arguments, format);
 	pthread_mutex_lock(&instance->lock);
-	if (instance->cause.text[0])
+	if (format && instance->cause.text[0])
 		error_wrap_va(&instance->cause, format, arguments);
-	else
+	else if (format)
 		error_set_va(&instance->cause, code ? code : EIO, format, arguments);
 	pthread_mutex_unlock(&instance->lock);
 	va_end(arguments);
@@ -115,6 +123,8 @@ static uint32_t host_intern_string(const struct iaprof_host *host, const char *t
 static uint32_t host_intern_stack(const struct iaprof_host *host, uint32_t pid, const uint64_t *addresses, size_t count)
 {
 	struct instance *instance = instance_of(host);
+	if (!addresses)
+		return 0;
 	return (instance->names_frames ? intern_stack : intern_addresses)(instance->services->intern, pid, addresses,
 									  count);
 }
@@ -122,6 +132,8 @@ static uint32_t host_intern_stack(const struct iaprof_host *host, uint32_t pid, 
 static uint32_t host_intern_frame(const struct iaprof_host *host, const struct iaprof_named_frame *frame)
 {
 	struct instance *instance = instance_of(host);
+	if (!frame)
+		return 0;
 	instance->names_frames = true;
 	return intern_frame(instance->services->intern, frame);
 }
@@ -145,7 +157,7 @@ static void send(const struct iaprof_host *host, struct iaprof_record *record, u
 static uint32_t host_declare_value_type(const struct iaprof_host *host, const char *name, const char *unit,
 					uint64_t period)
 {
-	uint32_t id = intern_value_type(instance_of(host)->services->intern, name, unit);
+	uint32_t id = name && unit ? intern_value_type(instance_of(host)->services->intern, name, unit) : 0;
 	if (!id)
 		return 0;
 	struct iaprof_record_value_type record = {
@@ -200,7 +212,7 @@ IAPROF_PRINTF(3, 4) static void host_metadata(const struct iaprof_host *host, co
 	char text[1024];
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
+	format_text(text, sizeof text, format, arguments);
 	va_end(arguments);
 	struct iaprof_record_metadata record = { .key = intern_text_of(host, key),
 						 .value = intern_text_of(host, text) };
@@ -212,9 +224,10 @@ static int host_command_environment(const struct iaprof_host *host, const char *
 	struct instance_services *services = instance_of(host)->services;
 	if (!services->target.command_pid || !services->command_environment)
 		return -ENOENT;
-	if (how > IAPROF_ENVIRONMENT_PREPEND_PATH)
+	if (!name || how > IAPROF_ENVIRONMENT_PREPEND_PATH)
 		return -EINVAL;
-	return services->command_environment(services->context, name, value, how == IAPROF_ENVIRONMENT_PREPEND_PATH);
+	return services->command_environment(services->context, name, value ? value : "",
+					     how == IAPROF_ENVIRONMENT_PREPEND_PATH);
 }
 
 static const struct iaprof_target *host_target(const struct iaprof_host *host)
@@ -251,7 +264,7 @@ static void host_check_item(const struct iaprof_host *host, uint32_t state, cons
 	char text[1024];
 	va_list arguments;
 	va_start(arguments, format);
-	vsnprintf(text, sizeof text, format, arguments);
+	format_text(text, sizeof text, format, arguments);
 	va_end(arguments);
 	services->check_item(services->context, state, name ? name : "", text);
 }

@@ -53,7 +53,7 @@ static void host_delivery(const struct iaprof_host *host, const struct iaprof_de
 static int host_screen_take(const struct iaprof_host *host, const char *restore)
 {
 	struct instance *instance = instance_of(host);
-	int result = atomic_load(&instance->has_screen) ? -EBUSY : screen_take(restore);
+	int result = atomic_load(&instance->has_screen) ? -EBUSY : screen_take(restore ? restore : "");
 	if (!result) {
 		atomic_store(&instance->has_screen, true);
 		atomic_store(&instance->had_screen, true);

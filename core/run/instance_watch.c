@@ -86,18 +86,18 @@ static int watch_descriptor(struct watch *watch, int fd, uint32_t events)
 
 static int host_watch_fd(const struct iaprof_host *host, int fd, uint32_t events, iaprof_fd_callback *callback)
 {
-	struct watch *watch = new_watch(instance_of(host));
+	struct watch *watch = callback ? new_watch(instance_of(host)) : NULL;
 	if (!watch)
-		return -ENOMEM;
+		return callback ? -ENOMEM : -EINVAL;
 	watch->fd_callback = callback;
 	return watch_descriptor(watch, fd, events);
 }
 
 static int host_on_fd(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback)
 {
-	struct watch *watch = new_watch(instance_of(host));
+	struct watch *watch = callback ? new_watch(instance_of(host)) : NULL;
 	if (!watch)
-		return -ENOMEM;
+		return callback ? -ENOMEM : -EINVAL;
 	watch->on_fd = callback;
 	return watch_descriptor(watch, fd, events);
 }
@@ -115,22 +115,29 @@ static int host_unwatch_fd(const struct iaprof_host *host, int fd)
 	return -ENOENT;
 }
 
+static int watch_timer(struct watch *watch, uint64_t period)
+{
+	return loop_watch_timer(watch->instance->services->loop, period, timer_expired, watch, &watch->loop_watch);
+}
+
 static int host_watch_timer(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback)
 {
-	struct watch *watch = new_watch(instance_of(host));
+	bool is_valid = period && callback;
+	struct watch *watch = is_valid ? new_watch(instance_of(host)) : NULL;
 	if (!watch)
-		return -ENOMEM;
+		return is_valid ? -ENOMEM : -EINVAL;
 	watch->timer_callback = callback;
-	return loop_watch_timer(watch->instance->services->loop, period, timer_expired, watch, &watch->loop_watch);
+	return watch_timer(watch, period);
 }
 
 static int host_on_timer(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback)
 {
-	struct watch *watch = new_watch(instance_of(host));
+	bool is_valid = period && callback;
+	struct watch *watch = is_valid ? new_watch(instance_of(host)) : NULL;
 	if (!watch)
-		return -ENOMEM;
+		return is_valid ? -ENOMEM : -EINVAL;
 	watch->on_timer = callback;
-	return loop_watch_timer(watch->instance->services->loop, period, timer_expired, watch, &watch->loop_watch);
+	return watch_timer(watch, period);
 }
 
 /* A callback's failure ends its instance. */
@@ -152,7 +159,8 @@ static int watch_mapped_files(struct instance *instance, iaprof_mapped_file_call
 			      iaprof_on_mapped_file *on_mapped_file)
 {
 	if (!(instance->plugin->description.flags & IAPROF_PLUGIN_NEEDS_PROCESSES) ||
-	    !instance->services->watch_files || instance->mapped_file_callback || instance->on_mapped_file)
+	    !instance->services->watch_files || instance->mapped_file_callback || instance->on_mapped_file ||
+	    (!callback && !on_mapped_file))
 		return -EINVAL;
 	instance->mapped_file_callback = callback;
 	instance->on_mapped_file = on_mapped_file;
@@ -172,7 +180,7 @@ static int host_on_mapped_file(const struct iaprof_host *host, iaprof_on_mapped_
 static int watch_unwind(struct instance *instance, iaprof_unwind_callback *callback, iaprof_on_unwind *on_unwind)
 {
 	if (!(instance->plugin->description.flags & IAPROF_PLUGIN_NEEDS_PROCESSES) || instance->unwind_callback ||
-	    instance->on_unwind)
+	    instance->on_unwind || (!callback && !on_unwind))
 		return -EINVAL;
 	if (!instance->services->watch_unwind)
 		return -ENOTSUP;

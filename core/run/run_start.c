@@ -44,6 +44,17 @@ static int prepare_source(const struct run *run, struct instance *source, const 
 	return run_result_of(run, source, result ? result : instance_prepare(source, error));
 }
 
+/* Before prepare(), which may report losses. */
+static void send_source_names(struct run *run)
+{
+	for (size_t i = 0; !run->setup.replays && i < run->setup.sources.count; i++) {
+		const struct instance *source = run->setup.sources.items[i];
+		struct iaprof_record_source record = { .number = source->number,
+						       .name = intern_text_id(run->services.intern, source->name) };
+		run_send(run, &record.header, IAPROF_RECORD_SOURCE, sizeof record);
+	}
+}
+
 int run_prepare(struct run *run, const struct run *earlier, struct error *error)
 {
 	int result = 0;
@@ -56,6 +67,7 @@ int run_prepare(struct run *run, const struct run *earlier, struct error *error)
 		result = process_feed_open(run, error);
 	for (size_t i = 0; !result && i < run->setup.sinks.count; i++)
 		result = prepare_sink(run, run->setup.sinks.items[i], earlier, error);
+	send_source_names(run);
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
 		result = prepare_source(run, run->setup.sources.items[i], earlier, error);
 	run_budget_open(run);
@@ -79,12 +91,6 @@ static void send_target(struct run *run)
 
 static void send_head(struct run *run)
 {
-	for (size_t i = 0; i < run->setup.sources.count; i++) {
-		const struct instance *source = run->setup.sources.items[i];
-		struct iaprof_record_source record = { .number = source->number,
-						       .name = intern_text_id(run->services.intern, source->name) };
-		run_send(run, &record.header, IAPROF_RECORD_SOURCE, sizeof record);
-	}
 	/* Recorded data has neither this machine's name nor its time. */
 	if (run_is_offline(run))
 		return;

@@ -176,13 +176,17 @@ struct iaprof_host {
 	/* CLOCK_MONOTONIC now, in nanoseconds. Any thread. */
 	uint64_t (*clock)(const struct iaprof_host *host);
 
-	/* Logs one line, without a newline, printf style. Any thread, from probe() to destroy(). */
+	/*
+	 * Logs one line, without a newline, printf style; 2047 bytes at most, the rest is cut off. format may be NULL:
+	 * an empty line. Any thread, from configure() to destroy().
+	 */
 	void (*log)(const struct iaprof_host *host, int level, const char *format, ...) IAPROF_PRINTF(3, 4);
 
 	/*
 	 * Reports why a callback fails: what failed and the remedy, without the instance's name and without a newline.
 	 * Returns error, made negative. Use: return host->fail(host, EPERM, "open stream: needs CAP_PERFMON"). Several
-	 * calls form a chain of causes, innermost first. Called on the thread of the callback.
+	 * calls form a chain of causes, innermost first. error 0 means EIO. format may be NULL: no cause is added, and
+	 * the message has that of the errno. Called on the thread of the callback.
 	 */
 	int (*fail)(const struct iaprof_host *host, int error, const char *format, ...) IAPROF_PRINTF(3, 4);
 
@@ -204,45 +208,54 @@ struct iaprof_host {
 
 	/*
 	 * Sources only: returns the id of a string of length bytes (need not be NUL-terminated; truncated at a NUL and
-	 * at IAPROF_STRING_LENGTH_MAX). Valid for the whole run. 0 for an empty string or when out of memory. Any
-	 * thread.
+	 * at IAPROF_STRING_LENGTH_MAX). Valid for the whole run. 0 for an empty string, NULL, or when out of memory.
+	 * Any thread.
 	 */
 	uint32_t (*intern_string)(const struct iaprof_host *host, const char *text, size_t length);
 
 	/*
 	 * Sources only: returns the id of a stack of count addresses, leaf first, of process pid, or of the Linux
 	 * kernel if pid is 0. The id may be used in records sent within 5 seconds; for later records call this again,
-	 * because the same stack may have a different id by then. 0 if count is 0 or when out of memory; truncated at
-	 * IAPROF_STACK_DEPTH_MAX. Any thread.
+	 * because the same stack may have a different id by then. 0 if count is 0, addresses is NULL, or when out of
+	 * memory; truncated at IAPROF_STACK_DEPTH_MAX. Any thread.
 	 */
 	uint32_t (*intern_stack)(const struct iaprof_host *host, uint32_t pid, const uint64_t *addresses, size_t count);
 
-	/* Sources only: returns the id of a value type; see struct iaprof_record_value_type. 0 when out of memory. Any
-	   thread. */
+	/*
+	 * Sources only: returns the id of a value type, valid for the whole run; see struct iaprof_record_value_type. 0
+	 * if name or unit is NULL, if both together are longer than 254 bytes, or when out of memory. Any thread.
+	 */
 	uint32_t (*declare_value_type)(const struct iaprof_host *host, const char *name, const char *unit,
 				       uint64_t period);
 
 	/*
-	 * Sources only: records a loss whose time range ends now; see struct iaprof_record_lost. value_type may be 0.
-	 * Never fails: if the queue is full, the loss is kept and sent later. Any thread.
+	 * Sources only: records a loss whose time range ends now; see struct iaprof_record_lost. value_type may be 0;
+	 * reason NULL means "". Put on the bus even if the queue is full. Any thread.
 	 */
 	void (*lost)(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
 		     uint32_t value_type, uint64_t value);
 
-	/* Sources only: sends a METADATA record. Any thread. */
+	/* Sources only: sends a METADATA record. The value has at most 1023 bytes, the rest is cut off; key and format
+	   may be NULL: "". Any thread. */
 	void (*metadata)(const struct iaprof_host *host, const char *key, const char *format, ...) IAPROF_PRINTF(3, 4);
 
 	/*
 	 * Sources only: adds fd to the core's epoll loop, which calls back on any of events (EPOLLIN, ...). The plugin
 	 * keeps ownership of fd and closes it after unwatch_fd() or in destroy(). Callbacks run on the loop's thread,
 	 * from start() to stop(), and must return within about a millisecond: do a bounded amount of work, the callback
-	 * is called again. Returns 0 or a negative errno. Loop thread: prepare(), start() and callbacks.
+	 * is called again. Returns 0; -EINVAL if callback is NULL; -ENOMEM; or what epoll_ctl(2) fails with, such as
+	 * -EEXIST for a descriptor that is watched already. Loop thread: prepare(), start() and callbacks.
 	 */
 	int (*watch_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_fd_callback *callback);
+	/* Ends the watch of fd, also in its own callback. Returns 0, or -ENOENT if it is not watched. Same threads, and
+	   destroy(). */
 	int (*unwatch_fd)(const struct iaprof_host *host, int fd);
 
-	/* Sources only: calls back every period nanoseconds (>= 1 ms). Several timers may run. Same threads as
-	   watch_fd. */
+	/*
+	 * Sources only: calls back every period nanoseconds, raised to 1 ms if smaller, until the source is stopped.
+	 * Several timers may run. Returns 0; -EINVAL if period is 0 or callback is NULL; -ENOMEM; or what
+	 * timerfd_create(2) or epoll_ctl(2) fails with. Same threads as watch_fd.
+	 */
 	int (*watch_timer)(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback);
 
 	/* Returns what to profile. Sources and sinks, prepare() to stop(). */
@@ -279,8 +292,8 @@ struct iaprof_host {
 	/*
 	 * Sources only, in prepare(): changes a variable in the environment of the command that iaprof runs (enum
 	 * iaprof_environment_change). Later changes of a variable build on earlier ones. Returns 0; -ENOENT if there is
-	 * no command; -EINVAL for an empty name or one that contains '='; -E2BIG if all changes together exceed 60,000
-	 * bytes; -ENOMEM.
+	 * no command; -EINVAL if name is NULL, empty, or contains '=', or if how is unknown; -E2BIG if all changes
+	 * together exceed 60,000 bytes; -ENOMEM. value NULL means "".
 	 */
 	int (*command_environment)(const struct iaprof_host *host, const char *name, const char *value, uint32_t how);
 
@@ -297,7 +310,8 @@ struct iaprof_host {
 	/*
 	 * In check(): reports one requirement of a complete profile, or of a sink, its state (enum iaprof_check_state),
 	 * and if it is missing, the command or setting that provides it. name: "Linux kernel", "debug information of
-	 * /usr/bin/program"; the format is printf style, one line without a newline.
+	 * /usr/bin/program"; the format is printf style, one line without a newline, of which 1023 bytes are kept.
+	 * name and format may be NULL: "".
 	 */
 	void (*check_item)(const struct iaprof_host *host, uint32_t state, const char *name, const char *format, ...)
 		IAPROF_PRINTF(4, 5);
@@ -339,8 +353,9 @@ struct iaprof_host {
 	 * Sinks only: acquires the terminal on standard output for full-screen output. Until screen_release(), messages
 	 * to the same terminal are held back and there is no status line. If the program terminates abruptly, it writes
 	 * restore (at most 255 bytes) and restores the current terminal modes; the sink does both itself before
-	 * screen_release(). Returns 0; -ENOTTY if standard output is not a terminal; -EBUSY if another sink holds it;
-	 * -EINVAL. Threads as end_run(); the core releases a terminal still held in destroy().
+	 * screen_release(). restore may be NULL: "". Returns 0; -ENOTTY if standard output is not a terminal; -EBUSY if
+	 * a sink holds it already; -EINVAL if restore is longer. Threads as end_run(); the core releases a terminal
+	 * still held in destroy().
 	 */
 	int (*screen_take)(const struct iaprof_host *host, const char *restore);
 	void (*screen_release)(const struct iaprof_host *host);
@@ -377,8 +392,8 @@ struct iaprof_host {
 
 	/*
 	 * Sources only: returns the id of a frame by name, which is an element of user stacks with
-	 * IAPROF_STACK_NAMED_FRAME added. Valid for the whole run. 0 if it has no name, when out of memory, or if the
-	 * run has IAPROF_NAMED_FRAMES_MAX. Any thread.
+	 * IAPROF_STACK_NAMED_FRAME added. Valid for the whole run. 0 if frame is NULL or has no name, when out of
+	 * memory, or if the run has IAPROF_NAMED_FRAMES_MAX. Any thread.
 	 */
 	uint32_t (*intern_frame)(const struct iaprof_host *host, const struct iaprof_named_frame *frame);
 
@@ -396,7 +411,7 @@ struct iaprof_host {
 
 	/*
 	 * Sources only: as watch_fd(), watch_timer(), watch_mapped_files() and watch_unwind(), with callbacks that also
-	 * receive the host. New plugins use these; the others remain for plugins of release 0.1.
+	 * receive the host, and the same results. New plugins use these; the others remain for plugins of release 0.1.
 	 */
 	int (*on_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback);
 	int (*on_timer)(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback);

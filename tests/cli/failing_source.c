@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A source that needs no hardware: it sends a given number of samples, and fails in the callback that in= names, or
- * sends the malformed record that record= names. It can also print in each callback.
+ * sends the malformed record that record= names. It can also print in each callback, and pass NULL to the host.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -37,7 +37,7 @@ struct source {
 	uint64_t in, how, record, ends;
 	uint64_t floods;
 	uint64_t samples;
-	bool prints;
+	bool prints, omits;
 	const volatile int *stopping; /* of its thread, which floods; NULL: another callback */
 	int event;
 };
@@ -54,6 +54,7 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct source, samples, UINT, "samples", NULL,
 		      "sends this many samples and has finished; 0: sends none and goes on until it is stopped"),
 	IAPROF_OPTION(struct source, prints, BOOL, "prints", NULL, "prints the name of each callback"),
+	IAPROF_OPTION(struct source, omits, BOOL, "omits", NULL, "passes NULL or 0 to the host where it can"),
 };
 
 static int send_sample(const struct source *source, enum record_fault fault);
@@ -97,14 +98,44 @@ static int probe(const struct iaprof_host *host, void *instance)
 	return fail_in(instance, PROBE);
 }
 
-static int prepare(const struct iaprof_host *host, void *instance)
-{
-	return fail_in(instance, PREPARE);
-}
-
 static int timer_expired(void *instance, uint64_t expirations)
 {
 	return fail_in(instance, TIMER);
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-security"
+/* Returns 0 if each function of the host does what its comment states for NULL. */
+static int pass_null(const struct iaprof_host *host)
+{
+	const char *volatile none = NULL; /* volatile: the compiler warns of constants */
+	host->log(host, IAPROF_LOG_ERROR, none);
+	host->metadata(host, none, none);
+	host->lost(host, none, host->clock(host), 3, 0, 0);
+	if (host->intern_string(host, none, 5) || host->intern_stack(host, 1, NULL, 5) ||
+	    host->intern_frame(host, NULL))
+		return host->fail(host, EPROTO, "an id of NULL");
+	if (host->declare_value_type(host, none, "count", 0) || host->declare_value_type(host, "name", none, 0))
+		return host->fail(host, EPROTO, "a value type of NULL");
+	if (host->on_fd(host, 0, EPOLLIN, NULL) != -EINVAL || host->watch_fd(host, 0, EPOLLIN, NULL) != -EINVAL ||
+	    host->on_timer(host, 1000000, NULL) != -EINVAL || host->watch_timer(host, 1000000, NULL) != -EINVAL ||
+	    host->watch_timer(host, 0, timer_expired) != -EINVAL || host->on_mapped_file(host, NULL) != -EINVAL ||
+	    host->on_unwind(host, NULL) != -EINVAL)
+		return host->fail(host, EPROTO, "a callback that is NULL, or a period of 0, was accepted");
+	if (host->target(host)->command_pid &&
+	    (host->command_environment(host, none, "value", IAPROF_ENVIRONMENT_SET) != -EINVAL ||
+	     host->command_environment(host, "OMITTED", none, IAPROF_ENVIRONMENT_SET)))
+		return host->fail(host, EPROTO, "an environment of NULL");
+	return host->fail(host, EDOM, none) == -EDOM ? 0 : host->fail(host, EPROTO, "a failure without a reason");
+}
+
+#pragma GCC diagnostic pop
+
+static int prepare(const struct iaprof_host *host, void *instance)
+{
+	struct source *source = instance;
+	int result = fail_in(source, PREPARE);
+	return result || !source->omits ? result : pass_null(host);
 }
 
 static int descriptor_ready(void *instance, int fd, uint32_t ready)

@@ -321,6 +321,14 @@ def prints():
     require('printed' not in listed.stdout and 'printed in a constructor\n' in listed.stderr, listed.stdout + listed.stderr)
 
 
+@case('a plugin may pass NULL to the host where its header states so')
+def omits():
+    for isolate in 'yes', 'no':
+        ended = run(f'run-{isolate}', '-s', f'{FAILING_SOURCE}:samples=7,omits=yes,isolate={isolate}', '-o', 'out', '--', 'true')
+        equal((ended.returncode, read(f'run-{isolate}/out')), (COMPLETE, 'sampled program 7\n'), ended.stderr)
+        require('lost: failing-source: : 3\n' in ended.stderr, ended.stderr)
+
+
 SINKS = {'csv:rows=events': 'events.csv', 'csv.stacks:threads=yes,pid=yes': 'stacks.csv', 'flamegraph': 'page.html',
          'folded': 'out.folded', 'speedscope': 'out.json', 'firefox': 'out.json.gz', 'pprof': 'out.pb.gz', 'summary': 'out.txt',
          'perfetto': 'out.pftrace', 'capture': 'out.iaprof'}

@@ -74,6 +74,8 @@ static int host_emit(const struct iaprof_host *host, const struct iaprof_batch *
 
 static uint32_t host_intern_string(const struct iaprof_host *host, const char *text, size_t length)
 {
+	if (!text)
+		return 0;
 	pthread_mutex_lock(&owner(host)->lock);
 	uint32_t id = test_records_intern_string(owner(host), text, length);
 	pthread_mutex_unlock(&owner(host)->lock);
@@ -92,6 +94,8 @@ static uint32_t host_declare_value_type(const struct iaprof_host *host, const ch
 					uint64_t period)
 {
 	struct test_host *test = owner(host);
+	if (!name || !unit)
+		return 0;
 	pthread_mutex_lock(&test->lock);
 	struct iaprof_record_value_type wanted = {
 		.header = { .type = IAPROF_RECORD_VALUE_TYPE, .size = sizeof wanted },
@@ -126,7 +130,7 @@ static void host_lost(const struct iaprof_host *host, const char *reason, uint64
 		.count = count,
 		.value = value,
 		.value_type = value_type,
-		.reason = test_records_intern_string(test, reason, strlen(reason)),
+		.reason = test_records_intern_string(test, reason ? reason : "", reason ? strlen(reason) : 0),
 	};
 	test_records_put(test, &record.header);
 	pthread_mutex_unlock(&test->lock);
@@ -243,8 +247,10 @@ static int host_command_environment(const struct iaprof_host *host, const char *
 	ck_assert_uint_le(how, IAPROF_ENVIRONMENT_PREPEND_PATH);
 	if (!test->target.command_pid)
 		return -ENOENT;
+	if (!name)
+		return -EINVAL;
 	char *change = NULL;
-	ck_assert_int_ge(asprintf(&change, "%s=%s", name, value), 0);
+	ck_assert_int_ge(asprintf(&change, "%s=%s", name, value ? value : ""), 0);
 	ck_assert(array_push(&test->environment, change));
 	return 0;
 }
@@ -369,7 +375,7 @@ static int host_run_is_ending(const struct iaprof_host *host)
 static int host_screen_take(const struct iaprof_host *host, const char *restore)
 {
 	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
-	ck_assert_uint_lt(strlen(restore), 256);
+	ck_assert(!restore || strlen(restore) < 256);
 	return -ENOTTY;
 }
 

@@ -145,7 +145,9 @@ static void host_private(const struct iaprof_host *host)
 
 static int host_screen_take(const struct iaprof_host *host, const char *restore)
 {
-	return ask(host, &(struct request){ .kind = MESSAGE_SCREEN_TAKE, .bytes = restore, .size = strlen(restore) });
+	return ask(host, &(struct request){ .kind = MESSAGE_SCREEN_TAKE,
+					    .bytes = restore ? restore : "",
+					    .size = restore ? strlen(restore) : 0 });
 }
 
 static void host_screen_release(const struct iaprof_host *host)
