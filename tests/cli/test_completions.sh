@@ -75,6 +75,36 @@ COMP_WORDBREAKS=' '
 expect '-k folded:lines=yes,ann' folded:lines=yes,annotate=
 expect '--sink=fold' --sink=folded
 
+# The completion of zsh is a list: of the options of --help, and with the default of each.
+count=$((count + 1))
+if python3 - "$program" "$folder/_iaprof" >"$scratch/differences" <<'PYTHON'; then
+import re
+import subprocess
+import sys
+text = subprocess.run([sys.argv[1], '--help'], stdout=subprocess.PIPE, text=True, check=True).stdout
+helps = {match[1]: ' '.join(match[2].split()) for match in re.finditer(
+    r'^ {2,6}(?:-\w, )?--([a-z-]+)((?:.*\n)(?: {20,}.*\n)*)', text, re.M)}
+listed = {}
+with open(sys.argv[2], encoding='utf-8') as file:
+    for line in file:
+        for name in re.findall(r'--([a-z-]+)=?\[', line) or re.findall(r"\{(?:-\w,)?--([a-z-]+)=?\}'\[", line):
+            listed[name] = line
+wrong = [f'{name}: only in one of them' for name in sorted(helps.keys() ^ listed.keys())]
+for name in helps.keys() & listed.keys():
+    default = re.search(r'\(?default ([^ ;),.]+)', helps[name])
+    values = re.search(r'\]:.*\((.*)\)', listed[name])
+    if default and values and default[1] not in re.split('[ ,;]+', values[1]):
+        wrong.append(f'{name}: default {default[1]}, not in: {listed[name].strip()}')
+print('\n'.join(wrong))
+sys.exit(len(helps) < 20 or bool(wrong))
+PYTHON
+	echo "ok $count - zsh has the options and defaults of --help"
+else
+	failed=1
+	echo "not ok $count - zsh has the options and defaults of --help"
+	sed 's/^/# /' "$scratch/differences"
+fi
+
 if command -v zsh >/dev/null; then
 	count=$((count + 1))
 	if zsh -n "$folder/_iaprof"; then
