@@ -103,7 +103,7 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 			return "text does not fit";
 		const char *text = iaprof_record_string_text(string);
 		if (text[string->length] != '\0' || memchr(text, '\0', string->length))
-			return "text does not end where it says";
+			return "text does not end at its stated length";
 		return NULL;
 	}
 	case IAPROF_RECORD_STACK: {
@@ -306,6 +306,7 @@ int record_check_batch(const struct iaprof_batch *batch, bool of_core, struct er
 		left -= record->size;
 	}
 	if (count != batch->count)
-		return error_set(error, EINVAL, "malformed batch: it says %u records and has %u", batch->count, count);
+		return error_set(error, EINVAL, "malformed batch: count is %u, but it has %u records", batch->count,
+				 count);
 	return 0;
 }

@@ -207,7 +207,7 @@ static void report(struct run *next, struct gaps *gaps)
 	const char *text = text_string(&gaps->text);
 	run_send_metadata(next, gap_key, text);
 	log_message(gaps->longest >= GAP_WARNED ? IAPROF_LOG_WARNING : IAPROF_LOG_INFO,
-		    "the run was started anew: no samples for %s", text);
+		    "the run was restarted: no samples for %s", text);
 }
 
 int run_hand_over(struct run *earlier, struct run *next, struct error *error)
@@ -245,5 +245,5 @@ void run_report_gap(struct run *run, uint64_t since)
 	char text[32];
 	snprintf(text, sizeof text, "%.3f s", (double)(run->started_at - since) / (double)NANOSECONDS_PER_SECOND);
 	run_send_metadata(run, gap_key, text);
-	log_message(IAPROF_LOG_WARNING, "the run was started anew: no samples for %s", text);
+	log_message(IAPROF_LOG_WARNING, "the run was restarted: no samples for %s", text);
 }

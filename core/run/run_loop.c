@@ -30,7 +30,7 @@ static void limit_memory(struct run *run, uint64_t now)
 	used = resident_memory_of(0);
 	if (used <= limit)
 		return;
-	log_message(IAPROF_LOG_WARNING, "memory: %" PRIu64 " MiB, more than %" PRIu64 " MiB: the run is started anew",
+	log_message(IAPROF_LOG_WARNING, "memory: %" PRIu64 " MiB, more than %" PRIu64 " MiB: the run is restarted",
 		    used >> 20, limit >> 20);
 	run->is_too_large = true;
 }

@@ -110,8 +110,8 @@ int bpf_load_fail(const struct iaprof_host *host, int error, const char *what, c
 				  left);
 	if (rights_lockdown() == LOCKDOWN_CONFIDENTIALITY)
 		return host->fail(host, error, "%s: %s: %s", what, strerror(-error), rights_explain_bpf());
-	return host->fail(host, error, "%s: %s: Linux %s or newer is needed; -vv shows what it says", what,
-			  strerror(-error), version);
+	return host->fail(host, error, "%s: %s (requires Linux %s or newer; -vv shows details)", what, strerror(-error),
+			  version);
 }
 
 /*

@@ -156,7 +156,7 @@ static int read_records(struct capture_reader *reader, const struct capture_bloc
 	size_t size = ZSTD_decompressDCtx(reader->decompressor, reader->records, header->size + 8, reader->compressed,
 					  header->compressed_size);
 	if (ZSTD_isError(size) || size != header->size)
-		return block_fail(reader, offset, "damaged: it does not decompress to the size that it says");
+		return block_fail(reader, offset, "damaged: it does not decompress to the size in its header");
 	*batch = (struct iaprof_batch){ .records = reader->records };
 	while (batch->size < size) {
 		const struct iaprof_record *record = (const void *)((char *)reader->records + batch->size);

@@ -45,14 +45,13 @@ extern const char *const otlp_compressions[];
 			      "File of certificates (PEM) for TLS; default: OTEL_EXPORTER_OTLP_CERTIFICATE, or the "   \
 			      "system's"),                                                                             \
 		IAPROF_OPTION(type, member.timeout, DURATION, "timeout", "0s",                                         \
-			      "Longest time of a request; 0: OTEL_EXPORTER_OTLP_TIMEOUT, or 10 s",                     \
-			      .maximum = 3600000000000),                                                               \
+			      "Request timeout; 0: OTEL_EXPORTER_OTLP_TIMEOUT, or 10 s", .maximum = 3600000000000),    \
 		IAPROF_OPTION(type, member.compression, CHOICE, "compression", "auto",                                 \
 			      "auto: OTEL_EXPORTER_OTLP_COMPRESSION, or gzip", .choices = otlp_compressions),          \
 		IAPROF_OPTION(type, member.spool, STRING, "spool", NULL,                                               \
 			      "Folder for requests that cannot be sent, which are sent later or by the next run"),     \
 		IAPROF_OPTION(type, member.spool_size, SIZE, "spool-size", "256MiB",                                   \
-			      "Limit of the folder; the oldest requests are dropped", .minimum = 1 << 20)
+			      "Maximum size of the spool folder; the oldest requests are dropped", .minimum = 1 << 20)
 
 /* Initialise with {0}. */
 struct otlp_exporter {

@@ -436,9 +436,9 @@ static const struct iaprof_option options[] = {
 	       "there is none (Linux 5.17); fp uses frame pointers alone; auto prefers tables",
 	       .choices = unwind_choices),
 	OPTION(python_choice, CHOICE, "python", "mixed",
-	       "Frames of Python functions in user stacks: mixed puts them between native frames, in the place of "
-	       "those "
-	       "of the interpreter; python omits native frames; native omits Python frames",
+	       "Python frames in user stacks: mixed shows them in place of the interpreter's frames; python omits "
+	       "native "
+	       "frames; native omits Python frames",
 	       .choices = python_choices),
 	OPTION(user, BOOL, "user", "yes", "Record user stacks"),
 	OPTION(kernel, BOOL, "kernel", "yes", "Record Linux kernel stacks"),

@@ -53,20 +53,19 @@ static const char *const ways[] = { "auto", "fsession", "session", "multi", "sin
 
 static const struct iaprof_option options[] = {
 	OPTION(input, STRING, "input", NULL,
-	       "Text trace of the driver to read instead of tracing this machine, from bpftrace, ftrace, trace-cmd or "
-	       "perf: "
-	       "a file, a pipe, or - for standard input"),
-	OPTION(time_unit, CHOICE, "time-unit", "auto", "Unit of the times in input= where the text does not contain it",
+	       "Read a text trace of the driver instead of tracing this machine: output of bpftrace, ftrace, trace-cmd "
+	       "or perf, in a file or a pipe; - is standard input"),
+	OPTION(time_unit, CHOICE, "time-unit", "auto", "Unit of the times in input=, if the text does not state it",
 	       .choices = units),
 	OPTION(functions, STRING, "functions", "ivpu_*",
 	       "Driver functions to trace: patterns with *, ? and [], separated by commas"),
-	OPTION(hot, BOOL, "hot", "no", "Also trace functions that are called for each page, at a high overhead"),
+	OPTION(hot, BOOL, "hot", "no", "Also trace functions that are called for each page, with high overhead"),
 	OPTION(mode, CHOICE, "mode", "count",
-	       "count aggregates calls; events records each call with its time and thread, at a higher overhead, for "
-	       "-k csv:rows=events; entries only counts calls, without times and nesting, at the lowest overhead",
+	       "count aggregates calls; events records each call with its time and thread, with higher overhead, for "
+	       "-k csv:rows=events; entries counts calls without times and nesting, with the lowest overhead",
 	       .choices = modes),
 	OPTION(buffer, SIZE, "buffer", "8MiB",
-	       "With mode=events, the size of the ring buffer (72 bytes per call), rounded up to a power of 2",
+	       "Ring buffer size for mode=events (72 bytes per call), rounded up to a power of 2",
 	       .minimum = RING_SIZE_MIN, .maximum = RING_SIZE_MAX),
 	OPTION(attach, CHOICE, "attach", "auto",
 	       "Attach method: fsession uses trampolines (fsession.multi), session a kprobe session, multi two "
@@ -76,46 +75,45 @@ static const struct iaprof_option options[] = {
 	OPTION(api, BOOL, "api", "yes", "Also trace Level Zero calls, as callers of the driver's functions"),
 	OPTION(stacks, BOOL, "stacks", "yes", "Record the user stacks of Level Zero calls"),
 	OPTION(python, CHOICE, "python", "mixed",
-	       "Frames of Python functions in these stacks: mixed puts them between native frames, in the place of "
-	       "those "
-	       "of the interpreter; python omits native frames; native omits Python frames",
+	       "Python frames in these stacks: mixed shows them in place of the interpreter's frames; python omits "
+	       "native frames; native omits Python frames",
 	       .choices = python_choices),
 	OPTION(drain_period, DURATION, "drain", "1s", "Longest interval between reads of the BPF maps",
 	       .minimum = 10 * MILLISECOND, .maximum = SECOND),
 	LIMIT(ipc_rate, UINT, "ipc-rate", "200",
 	      "Firmware messages per second above which a finding is reported; 0: never", .unit = "messages"),
 	LIMIT(ipc_growth, UINT, "ipc-growth", "10",
-	      "Ratio of firmware messages in one second to the usual number above which a finding is reported; 0: "
-	      "never"),
+	      "Increase in firmware messages per second, as a multiple of the usual rate, above which a finding is "
+	      "reported; 0: never"),
 	LIMIT(ipc_per_job, UINT, "ipc-per-job", "10000",
 	      "IPC calls per job above which a finding is reported; 0: never", .unit = "calls"),
 	LIMIT(map_ratio, UINT, "map-ratio", "4",
 	      "Mappings per buffer and open file above which a finding is reported; 0: never"),
 	LIMIT(buffer_growth, UINT, "buffer-growth", "32",
-	      "Growth of the number of buffers in each half of the jobs above which a finding is reported; 0: never",
+	      "Increase in the number of buffers, in each half of the jobs, above which a finding is reported; 0: "
+	      "never",
 	      .unit = "buffers"),
-	OPTION(limits.hang, DURATION, "hang", "5s", "Latency of a job above which a finding is reported; 0: never",
+	OPTION(limits.hang, DURATION, "hang", "5s", "Job latency above which a finding is reported; 0: never",
 	       .maximum = 3600ull * SECOND),
-	LIMIT(boots, UINT, "boots", "5", "Number of firmware boots from which boot-jobs is checked; 0: never",
+	LIMIT(boots, UINT, "boots", "5", "Minimum number of firmware boots for boot-jobs; 0: never check it",
 	      .unit = "boots"),
 	LIMIT(boot_jobs, UINT, "boot-jobs", "2", "Jobs per firmware boot below which a finding is reported",
 	      .unit = "jobs"),
 	OPTION(limits.boot_wait, DURATION, "boot-wait", "500ms",
-	       "Time of a firmware boot above which a finding is reported; 0: never", .maximum = 3600ull * SECOND),
+	       "Firmware boot time above which a finding is reported; 0: never", .maximum = 3600ull * SECOND),
 	LIMIT(boot_polls, UINT, "boot-polls", "20000",
 	      "Polls per firmware boot above which a finding is reported if the input has no times; 0: never",
 	      .unit = "polls"),
 	LIMIT(submit_pages, UINT, "submit-pages", "256",
-	      "Median of the pages mapped per job in its submission above which a finding is reported; 0: never",
+	      "Median number of pages mapped per job submission above which a finding is reported; 0: never",
 	      .unit = "pages"),
 	OPTION(limits.turns, UINT, "turns", "50",
-	       "Share of the jobs, in percent, that waited for a job of another program or model above which a finding "
-	       "is reported; 0: never",
+	       "Percentage of jobs that waited for a job of another program or model, above which a finding is "
+	       "reported; 0: never",
 	       .maximum = 100),
 	OPTION(limits.cold_start, UINT, "cold-start", "10",
-	       "Share of the time of fewer than 8 jobs, in percent, that the firmware's boot and the first mapping "
-	       "took "
-	       "from which a note is reported; 0: never",
+	       "In runs of fewer than 8 jobs, percentage of the time spent on the firmware boot and the first mapping "
+	       "of buffers, from which a note is reported; 0: never",
 	       .maximum = 100),
 };
 

@@ -449,9 +449,9 @@ static const struct iaprof_option options[] = {
 	       "there is none; fp uses frame pointers alone",
 	       .choices = unwind_choices),
 	OPTION(python_choice, CHOICE, "python", "mixed",
-	       "Frames of Python functions in user stacks: mixed puts them between native frames, in the place of "
-	       "those "
-	       "of the interpreter; python omits native frames; native omits Python frames",
+	       "Python frames in user stacks: mixed shows them in place of the interpreter's frames; python omits "
+	       "native "
+	       "frames; native omits Python frames",
 	       .choices = python_choices),
 	OPTION(spans, BOOL, "spans", "yes",
 	       "Record the trace and span that a thread works on, if its program publishes them (OpenTelemetry's "

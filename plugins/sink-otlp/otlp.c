@@ -31,7 +31,8 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct otlp, message.links, BOOL, "links", "yes",
 		      "Links of samples to the spans of traces that their threads worked on"),
 	IAPROF_OPTION(struct otlp, message.size, SIZE, "request-size", "16MiB",
-		      "Limit of a request before compression; larger profiles are sent in parts", .minimum = 1 << 14),
+		      "Maximum size of a request before compression; larger profiles are sent in parts",
+		      .minimum = 1 << 14),
 };
 
 static int otlp_configure(const struct iaprof_host *host, void *instance)

@@ -50,7 +50,7 @@ struct perfetto {
 
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct perfetto, step, DURATION, "step", "20ms",
-		      "Resolution of rates, which are averaged over this time, and of sample times", .minimum = 1000000,
+		      "Averaging interval of rates, and time resolution of samples", .minimum = 1000000,
 		      .maximum = 10000000000ull),
 };
 

@@ -25,9 +25,10 @@ struct summary {
 static const char *const formats[] = { "text", "json", NULL };
 
 static const struct iaprof_option options[] = {
-	IAPROF_OPTION(struct summary, format, CHOICE, "format", "text", "text: for people; json: for scripts",
-		      .choices = formats),
-	IAPROF_OPTION(struct summary, value, STRING, "value", NULL, "Value type, such as cpu; by default a device's"),
+	IAPROF_OPTION(struct summary, format, CHOICE, "format", "text",
+		      "Output format: text for reading, json for scripts", .choices = formats),
+	IAPROF_OPTION(struct summary, value, STRING, "value", NULL,
+		      "Value type to summarize, such as cpu; by default a device's"),
 };
 
 static int summary_configure(const struct iaprof_host *host, void *instance)

@@ -34,17 +34,15 @@ static const char *const colours[] = { "auto", "yes", "no", NULL };
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct top, batch, BOOL, "batch", "no",
 		      "Write the tables of each interval as text, for files and pipes"),
-	IAPROF_OPTION(
-		struct top, table, CHOICE, "table", "auto",
-		"Table shown first; auto: GPU kernels, NPU driver calls or functions, or all tables with batch=yes",
-		.choices = table_choices),
+	IAPROF_OPTION(struct top, table, CHOICE, "table", "auto",
+		      "Initial table; auto: GPU kernels, NPU driver calls or functions; with batch=yes, all tables",
+		      .choices = table_choices),
 	IAPROF_OPTION(struct top, since_start, BOOL, "since-start", "no",
-		      "Start with cumulative values instead of those of the last interval"),
+		      "Show totals since the start instead of the last interval"),
 	IAPROF_OPTION(struct top, count, UINT, "count", "20", "Rows per table with batch=yes", .minimum = 1,
 		      .maximum = 1000000),
 	IAPROF_OPTION(struct top, colour, CHOICE, "colour", "auto",
-		      "Colours on the terminal; auto: unless NO_COLOR is set or the terminal has none",
-		      .choices = colours),
+		      "Use colours; auto: if the terminal supports them and NO_COLOR is not set", .choices = colours),
 };
 
 static int top_configure(const struct iaprof_host *host, void *instance)

@@ -118,7 +118,7 @@ int sampler_lose_device(struct sampler *sampler)
 	sampler_stream_break(sampler, SAMPLER_GONE);
 	host->log(host, IAPROF_LOG_WARNING, "%s at %s was removed: its sampling has ended", sampler->name,
 		  sampler->device->address);
-	sampler_stream_tell_lost(sampler, "the GPU is gone", sampler->broken);
+	sampler_stream_tell_lost(sampler, "the GPU was removed", sampler->broken);
 	return result;
 }
 

@@ -502,8 +502,9 @@ static const struct iaprof_option options[] = {
 	       "libraries, and frame pointers where there is none (Linux 5.17); fp uses frame pointers alone",
 	       .choices = unwind_choices),
 	OPTION(python_choice, CHOICE, "python", "mixed",
-	       "Frames of Python functions in launch stacks: mixed puts them between native frames, in the place of "
-	       "those of the interpreter; python omits native frames; native omits Python frames",
+	       "Python frames in launch stacks: mixed shows them in place of the interpreter's frames; python omits "
+	       "native "
+	       "frames; native omits Python frames",
 	       .choices = python_choices),
 	OPTION(spans, BOOL, "spans", "yes",
 	       "Record the trace and span that a launching thread works on, if its program publishes them "

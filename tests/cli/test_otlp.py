@@ -398,7 +398,7 @@ def reloaded():
     equal(os.listdir('waiting'), [], 'files')
 
 
-@case('a run with a spool is started anew because of memory', needs=[needs_root, needs_sampling])
+@case('a run with a spool is restarted because of memory', needs=[needs_root, needs_sampling])
 def started_anew():
     with Receiver() as server:
         process = start_continuous('-i', '100ms', '--memory', '1MiB', '-k', f'otlp:spool=waiting,endpoint={server.url}')

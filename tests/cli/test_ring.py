@@ -370,7 +370,7 @@ def reload():
         configure('[sink:ring]\nfolder = taken\n')
         process.send_signal(signal.SIGHUP)
         wait_until(lambda: re.search(r'back to the earlier one\n(.*\n)*.* no samples for \d+\.\d{3} s\n', text()),
-                   'the earlier configuration, which is started anew')
+                   'the earlier configuration, which is restarted')
         count = len(segments('second'))
         wait_until(lambda: len(segments('second')) > count, 'the earlier configuration')
         process.send_signal(signal.SIGINT)
@@ -403,19 +403,19 @@ def reload_in_place():
     require(turns(replayed('kept')) > 0, 'no samples')
 
 
-@case('a run that uses more memory than its limit is started anew, and its ring goes on')
+@case('a run that uses more memory than its limit is restarted, and its ring goes on')
 def memory():
     with tempfile.TemporaryFile() as err:
         process = begin('--memory', '1MiB', interval='100ms', stderr=err)
 
         def text():
             return os.pread(err.fileno(), 100000, 0).decode()
-        wait_until(lambda: text().count('the run is started anew') >= 2, 'two new starts')
+        wait_until(lambda: text().count('the run is restarted') >= 2, 'two new starts')
         count = len(segments())
         wait_until(lambda: len(segments()) > count, 'one more segment')
         process.send_signal(signal.SIGINT)
         equal(end(process).status, COMPLETE, f'exit status: {text()}')
-        require(re.search(r'memory: \d+ MiB, more than 1 MiB: the run is started anew', text()), text())
+        require(re.search(r'memory: \d+ MiB, more than 1 MiB: the run is restarted', text()), text())
     require(turns(replayed('kept')) > 2, 'no samples')
 
 
