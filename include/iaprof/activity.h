@@ -4,7 +4,9 @@
  *
  * Part of the profile of a whole run (struct iaprof_profile.activity) for sinks that requested IAPROF_REQUEST_ACTIVITY.
  * Ownership, lifetime and strides are as in iaprof/profile.h: use the accessors. Memory is bounded regardless of the
- * length of the run; data that exceeds a bound is counted in the members named dropped.
+ * length of the run: 4096 processes, 65,536 functions, 262,144 nodes, 1024 histograms, 256 findings, 256 counters of
+ * 1024 points, 256 tracks, and 32,768 events in all of them. What exceeds a bound is counted in the members named
+ * dropped, or merged as stated below; further processes have no index.
  */
 #ifndef IAPROF_ACTIVITY_H
 #define IAPROF_ACTIVITY_H

@@ -7,7 +7,8 @@
  * new enough to have one.
  *
  * Threads: a member may be called from the threads that its comment names. "Any" means any thread of the instance,
- * between the start of prepare() and the return of stop().
+ * between the start of prepare() and the return of finish(). Arguments are borrowed for the duration of the call: the
+ * core copies what it keeps. Pointers to text must not be NULL unless the comment states what NULL means.
  */
 #ifndef IAPROF_HOST_H
 #define IAPROF_HOST_H
@@ -171,7 +172,7 @@ struct iaprof_host {
 	uint32_t abi_version;    /* the core's IAPROF_ABI_VERSION */
 	uint32_t schema_version; /* the core's IAPROF_SCHEMA_VERSION */
 	uint32_t pad;
-	const char *instance_name; /* "cpu-stack", or "cpu-stack.ID" for a second instance */
+	const char *instance_name; /* "cpu-stack", or "cpu-stack.ID" for a second instance; valid until destroy() */
 
 	/* CLOCK_MONOTONIC now, in nanoseconds. Any thread. */
 	uint64_t (*clock)(const struct iaprof_host *host);
@@ -191,11 +192,13 @@ struct iaprof_host {
 	int (*fail)(const struct iaprof_host *host, int error, const char *format, ...) IAPROF_PRINTF(3, 4);
 
 	/*
-	 * Sources only: puts a copy of a batch on the bus. Returns 0, or -EINVAL for a malformed record (the whole
-	 * batch is rejected and the source is stopped). A full queue is not an error and needs no code: the core drops
-	 * samples, launches, calls, jobs and counter values, and counts them as lost; it still accepts all other
-	 * records, such as devices and kernels, unless the queue is far over its limit. (Cores of release 0.1 returned
-	 * -ENOSPC then.) A lossless source (IAPROF_PLUGIN_LOSSLESS) waits instead.
+	 * Sources only: puts a copy of a batch on the bus. Returns 0, or -EINVAL for a malformed record or batch (the
+	 * whole batch is rejected, the reason is reported, and the source is stopped). Batches of some 64 KiB cost
+	 * least; one of more than 16 MiB is handled as if the queue were full. A full queue is not an error and needs
+	 * no code: the core drops samples, launches, calls, jobs, histograms and counter values, and counts them as
+	 * lost; it still accepts all other records, such as devices and kernels, unless the queue is far over its
+	 * limit. (Cores of release 0.1 returned -ENOSPC then.) A lossless source (IAPROF_PLUGIN_LOSSLESS) waits
+	 * instead.
 	 *
 	 * The core drops these records and counts them as lost, with the reason: those of a type that it does not know;
 	 * those whose time is more than IAPROF_TIME_AHEAD_MAX ahead of the clock; samples, stall samples, calls, jobs,
@@ -258,30 +261,33 @@ struct iaprof_host {
 	 */
 	int (*watch_timer)(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback);
 
-	/* Returns what to profile. Sources and sinks, prepare() to stop(). */
+	/* Returns what to profile; valid until destroy(). Sources and sinks, prepare() to finish(). */
 	const struct iaprof_target *(*target)(const struct iaprof_host *host);
 
-	/* Marks a source as having nothing more to send (end of file); the run ends when every source has finished. Any
-	   thread. */
+	/* Marks a source as having nothing more to send (end of file): its callbacks of descriptors and timers are not
+	   called again. The run ends when every source has finished. Further calls have no effect. Any thread. */
 	void (*finished)(const struct iaprof_host *host);
 
-	/* Sinks only, in configure(): requests data; flags of enum iaprof_request. */
+	/* Sinks only, in configure(): requests data; flags of enum iaprof_request, which are added to those of earlier
+	   calls. */
 	void (*request)(const struct iaprof_host *host, uint32_t flags);
 
 	/*
 	 * Sinks only: opens an output. The core takes the file name from the user's options; variant (NULL: none) is
-	 * inserted before its extension, for a sink that writes several files ("cpu" -> profile.cpu.folded). The file
-	 * is written under a temporary name, which output_close() renames. Returns NULL on failure, after calling
-	 * fail(). On the sink's thread.
+	 * inserted before its extension, for a sink that writes several files ("cpu" -> profile.cpu.folded); it is cut
+	 * off after 63 bytes, and '/', spaces and control bytes become '_'. The file is written under a temporary name,
+	 * which output_close() renames. Returns NULL on failure, after calling fail(). The output belongs to the core
+	 * and is valid until output_close() or output_discard(). On the sink's thread, or in prepare() and start().
 	 */
 	struct iaprof_output *(*output_open)(const struct iaprof_host *host, const char *variant);
 	/* Appends size bytes, buffered. Returns 0, or a negative errno after calling fail(); the sink must then stop
 	   writing. */
 	int (*output_write)(const struct iaprof_host *host, struct iaprof_output *output, const void *data,
 			    size_t size);
-	/* Flushes the buffer, for a sink whose output is followed live. */
+	/* Flushes the buffer, for a sink whose output is followed live. Returns as output_write(). */
 	int (*output_flush)(const struct iaprof_host *host, struct iaprof_output *output);
-	/* Writes the rest and gives the file its final name. Frees the output, whatever it returns. */
+	/* Writes the rest and gives the file its final name. Frees the output, whatever it returns. Returns as
+	   output_write(); a file that could not be written is removed. */
 	int (*output_close)(const struct iaprof_host *host, struct iaprof_output *output);
 	/* Discards the output, for a sink that fails. The core does this for outputs left open, which are an error
 	   after finish(). */
@@ -303,7 +309,7 @@ struct iaprof_host {
 	 * mappings after start() (before it in an instance that takes the place of another one), later ones within
 	 * about 100 ms. Normally called once per file, for the first process seen to map it; the callback must handle
 	 * repeated files, and processes or files that have since disappeared. On the loop's thread, until stop().
-	 * Returns 0 or a negative errno.
+	 * Returns 0; -EINVAL without that flag, if callback is NULL, or for a second call; -ENOMEM.
 	 */
 	int (*watch_mapped_files)(const struct iaprof_host *host, iaprof_mapped_file_callback *callback);
 
@@ -338,8 +344,9 @@ struct iaprof_host {
 
 	/*
 	 * Sinks only, in configure(), and only with IAPROF_PLUGIN_INTERVALS: sets the interval for calls of profile(),
-	 * in nanoseconds (>= 1 ms), for runs where the user requested none. If several sinks call this, the shortest
-	 * interval applies to all of them. Recorded data (IAPROF_TARGET_RECORDED) still yields a single profile.
+	 * in nanoseconds (raised to 1 ms if smaller), for runs where the user requested none. If several sinks call
+	 * this, the shortest interval applies to all of them. Recorded data (IAPROF_TARGET_RECORDED) still yields a
+	 * single profile.
 	 */
 	void (*default_interval)(const struct iaprof_host *host, uint64_t interval);
 
@@ -377,7 +384,8 @@ struct iaprof_host {
 	 * Sources only, in prepare(), and only with IAPROF_PLUGIN_NEEDS_PROCESSES: calls back with unwind tables, and
 	 * with the mappings of processes for which unwind_process() asked. On the loop's thread, between prepare() and
 	 * finish(): tables of the target's processes come before start(), and after stop() the run waits at most half a
-	 * second for what was asked for. Returns 0 or a negative errno.
+	 * second for what was asked for. Returns 0; -EINVAL without that flag, if callback is NULL, or for a second
+	 * call; -ENOTSUP if the host makes no tables; or another negative errno.
 	 */
 	int (*watch_unwind)(const struct iaprof_host *host, iaprof_unwind_callback *callback);
 	/*
@@ -386,7 +394,8 @@ struct iaprof_host {
 	 * until then. A process that has ended has mappings, too; about a second after its end it is sent without any.
 	 * A fork of a process that was asked for is sent without being asked for. execution: the number of execve(2)
 	 * calls so far (task_struct.self_exec_id), which is sent back, so that the mappings of one program are not used
-	 * for the next one in the same process. May be called for each sample that needs it. On the loop's thread.
+	 * for the next one in the same process. May be called for each sample that needs it; ignored without
+	 * watch_unwind() or on_unwind(). On the loop's thread.
 	 */
 	void (*unwind_process)(const struct iaprof_host *host, uint32_t pid, uint64_t execution);
 

@@ -98,7 +98,8 @@ struct iaprof_image_function {
 	 * which are marked as kernels or not according to flags.
 	 */
 	uint32_t section;
-	uint32_t attribute_count; /* at most IAPROF_ATTRIBUTE_COUNT_MAX (iaprof/record.h), more are rejected */
+	uint32_t attribute_count; /* IAPROF_ATTRIBUTE_COUNT_MAX (iaprof/record.h) are used; more are counted as
+				     malformed */
 	uint64_t offset;
 	uint64_t byte_count; /* 0: size of the symbol; without a symbol, up to the next function or the section's end */
 	const struct iaprof_image_attribute *attributes;
@@ -121,7 +122,9 @@ enum iaprof_image_addresses {
 
 /*
  * Callbacks through which the decoder reports its results, valid only during image_read(). They return 0, or a negative
- * errno that image_read() must return in turn: -ENOMEM, or -E2BIG if a limit is exceeded. Names are copied.
+ * errno that image_read() must return in turn: -ENOMEM, -E2BIG after 4,194,304 functions, sections or symbols, or
+ * -EINVAL for an unknown value. Names are copied; a function or section whose name is NULL or empty is not used, and
+ * counted as malformed.
  */
 struct iaprof_image_report {
 	uint32_t size; /* sizeof(struct iaprof_image_report) in the core */

@@ -3,7 +3,9 @@
  * iaprof/option.h - a plugin's options as a table.
  *
  * The core parses, validates and documents options from this table: for `iaprof --help NAME`, the INI file and
- * `--source NAME:key=value`. Values are stored in the instance, at the given offset, before its first callback.
+ * `--source NAME:key=value`. Values are stored in the instance, at the given offset, before its first callback. The
+ * table and its strings are the plugin's and stay valid as long as it is loaded. A table with a row that breaks a rule
+ * below is an error when the plugin is loaded, as are two options with the same name or with overlapping storage.
  */
 #ifndef IAPROF_OPTION_H
 #define IAPROF_OPTION_H
@@ -37,19 +39,21 @@ enum iaprof_option_flag {
 	IAPROF_OPTION_EXCLUSIVE = 1u << 0
 };
 
-/* One row of the table. A plugin's table is a const array; its length is option_count. */
+/* One row of the table. A plugin's table is a const array; its length is option_count, at most 256. */
 struct iaprof_option {
 	/* Lower-case letters, digits, '-', at most 63, unique: "frequency". Reserved for keys that the core adds to
 	   each instance: "isolate"; in sinks also "output". */
 	const char *name;
 	uint32_t type;             /* enum iaprof_option_type */
 	uint32_t flags;            /* enum iaprof_option_flag */
-	size_t offset;             /* offsetof() in the instance struct */
-	const char *default_value; /* in the syntax of the user; NULL: zero, false or no text */
-	const char *help; /* one sentence, no line breaks: the option's effect; the core adds unit, range and default */
-	uint64_t minimum; /* smallest value, in the stored unit */
-	uint64_t maximum; /* largest value; 0: no limit */
-	const char *const *choices; /* IAPROF_OPTION_CHOICE: NULL-terminated */
+	size_t offset;             /* offsetof() in the instance struct, aligned for the stored type */
+	const char *default_value; /* in the syntax of the user, in range; NULL: zero, false or no text */
+	const char *help; /* one sentence, no line breaks, at most 1000 bytes: the option's effect; the core adds unit,
+			     range and default */
+	/* Numbers, durations and sizes: smallest and largest value, in the stored unit; maximum 0: no limit. */
+	uint64_t minimum;
+	uint64_t maximum;
+	const char *const *choices; /* IAPROF_OPTION_CHOICE: NULL-terminated, 1 to 64, each at most 63 bytes */
 	const char *unit; /* unit of a plain number, for --help: "Hz"; default unit of a duration: "ms"; may be NULL */
 	/* Appended after release 0.1: a shorter row lacks it. */
 	const char *alias; /* source: --ALIAS VALUE on the command line and ALIAS = VALUE in section [iaprof] of the

@@ -28,6 +28,11 @@
  *        |
  *     destroy       main thread   free everything; called whenever configure() was called, whatever failed since
  *
+ * A plugin in a process of its own has 4 s for each callback, and thread() after *stopping was set; profile() and
+ * finish() of a sink have longer while they progress (iaprof-plugin(7)). Then the process is ended, and the run goes on
+ * without the plugin. In the process of iaprof, only the last callbacks of sinks have a limit: struct
+ * iaprof_target.finish_within.
+ *
  * When a continuous run takes the place of another one, it is prepared on the main thread while the loop of the earlier
  * one runs on another thread, which also calls finish() and destroy() of its sources. Calls of an instance never
  * overlap.
@@ -178,12 +183,12 @@ struct iaprof_plugin {
 
 	const char *name;        /* as in the file name iaprof-NAME.so: lower-case letters, digits, '-', at most 63 */
 	const char *version;     /* plugin version, for --list; may be NULL */
-	const char *description; /* one line, for --list */
-	const char *extension;   /* sink: extension of its output files, without the dot: "folded"; otherwise NULL */
+	const char *description; /* one line, for --list; may be NULL */
+	const char *extension;   /* sink with an output: extension of its files, without the dot: "folded"; else NULL */
 
-	const struct iaprof_option *options; /* may be NULL */
-	size_t option_count;
-	size_t instance_size; /* size of an instance in bytes, at least 1 */
+	const struct iaprof_option *options; /* may be NULL if option_count is 0 */
+	size_t option_count;                 /* at most 256 */
+	size_t instance_size;                /* size of an instance in bytes, 1 to 64 MiB */
 
 	/* All kinds. configure and destroy may be NULL. */
 	int (*configure)(const struct iaprof_host *host, void *instance);
@@ -213,8 +218,9 @@ struct iaprof_plugin {
 
 	/*
 	 * Source: if not NULL, runs on a dedicated thread from start() on. Returns when *stopping becomes non-zero or
-	 * when there is no more data; returning 0 implies host->finished(). Another thread sets *stopping: read it with
-	 * __atomic_load_n(stopping, __ATOMIC_ACQUIRE) at least every 100 ms.
+	 * when there is no more data; returning 0 implies host->finished(), and a negative errno after host->fail()
+	 * ends the source. Another thread sets *stopping, and waits for the return before stop() is called: read it
+	 * with __atomic_load_n(stopping, __ATOMIC_ACQUIRE) at least every 100 ms.
 	 */
 	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
 
@@ -224,7 +230,13 @@ struct iaprof_plugin {
 	 */
 	int (*finish)(const struct iaprof_host *host, void *instance);
 
-	/* Sink: at least one of these two. The batch or profile is borrowed for the duration of the call. */
+	/*
+	 * Sink: at least one of these two. The batch or profile is borrowed for the duration of the call. Data waits in
+	 * a queue of 24 MiB, and profiles in another: for a sink that is too slow, samples, launches, calls, jobs,
+	 * histograms and counter values are dropped and counted as lost, in this sink only, and the oldest profiles of
+	 * intervals are dropped. Recorded data (IAPROF_TARGET_RECORDED) waits instead. A failure ends the sink, whose
+	 * open outputs are discarded.
+	 */
 	int (*records)(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch);
 	int (*profile)(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile);
 
@@ -267,8 +279,8 @@ struct iaprof_plugin {
 			      struct iaprof_producer *producers, size_t capacity, uint32_t *flags);
 
 	/*
-	 * Source: NULL-terminated names of other sources without which this one's records are of little use; NULL:
-	 * none. Unless the user named them, or an option of this plugin with a companion's name is "no"
+	 * Source: NULL-terminated names, at most 16, of other sources without which this one's records are of little
+	 * use; NULL: none. Unless the user named them, or an option of this plugin with a companion's name is "no"
 	 * (IAPROF_OPTION_BOOL), they are added to the run with their defaults, except that options they share with this
 	 * plugin (same name and type) get this plugin's values. A companion whose probe fails is skipped with a message
 	 * that gives the reason.
@@ -287,9 +299,9 @@ struct iaprof_plugin {
 
 	/*
 	 * Decoder: reads an image of its machine, once, before any code in it is opened; iaprof/image.h lists what it
-	 * may report. Returns 0, or a negative errno if the image is corrupt; everything reported up to then remains
-	 * valid. Any thread, no side effects, bounded time. NULL: the core reads only the generic parts of the ELF
-	 * file.
+	 * may report. Returns 0, or a negative errno if the image is corrupt, which is reported as damaged in parts;
+	 * everything reported up to then remains valid. Any thread, no side effects, bounded time. NULL: the core reads
+	 * only the generic parts of the ELF file.
 	 */
 	int (*image_read)(const struct iaprof_host *host, void *instance, const struct iaprof_image *image,
 			  const struct iaprof_image_report *report);
@@ -299,8 +311,8 @@ struct iaprof_plugin {
 	size_t relocation_count;
 	/*
 	 * Decoder: writes the display name of a function in its images into text, NUL-terminated; name is the demangled
-	 * name that the core would display otherwise. Returns its length, less than capacity; 0: keep name. Any thread,
-	 * no side effects. May be NULL.
+	 * name that the core would display otherwise. Returns its length, less than capacity; 0, or a larger one: keep
+	 * name. Any thread, no side effects. May be NULL.
 	 */
 	size_t (*display_name)(const struct iaprof_host *host, void *instance, const char *name, char *text,
 			       size_t capacity);

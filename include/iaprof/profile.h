@@ -4,7 +4,8 @@
  *
  * All data is owned by the core and valid for the duration of the callback; strings stay valid until finish() returns,
  * except those of IAPROF_PROFILE_CONTINUOUS profiles.
- * Arrays have a stride (NAME_size), because their elements may grow: use the accessors below. Names are arbitrary bytes
+ * Arrays have a stride (NAME_size), because their elements may grow: use the accessors below, which do not check the
+ * index. An array without elements may be NULL. Sums saturate at 2^64 - 1. Names are arbitrary bytes
  * controlled by other users' programs: a sink must escape them for its format.
  */
 #ifndef IAPROF_PROFILE_H
@@ -92,15 +93,15 @@ IAPROF_ASSERT_SIZE(iaprof_module, 16);
 struct iaprof_value {
 	uint32_t stack;      /* index of a stack */
 	uint32_t value_type; /* index of a value type */
-	uint64_t value;
-	uint64_t count; /* number of samples */
+	uint64_t value;      /* in the unit of the value type */
+	uint64_t count;      /* number of samples */
 	/* Differential profiles: value and count in the earlier run, not scaled. Otherwise 0. */
 	uint64_t before;
 	uint64_t before_count;
 };
 IAPROF_ASSERT_SIZE(iaprof_value, 40);
 
-/* Lost events, by source and reason. */
+/* Lost events, by source, reason and value type; after 256, further ones are "other reasons" of their source. */
 struct iaprof_lost {
 	const char *source;
 	const char *reason;
@@ -108,7 +109,7 @@ struct iaprof_lost {
 	uint64_t value;      /* what the events would have added, 0 if unknown */
 	uint32_t value_type; /* index of a value type, UINT32_MAX if none */
 	uint32_t unknown;    /* losses whose number of events was not known */
-	uint64_t begin, end; /* time range */
+	uint64_t begin, end; /* time range, CLOCK_MONOTONIC ns */
 	/* Differential profiles: count, value and unknown in the earlier run. Otherwise 0. */
 	uint64_t before_count;
 	uint64_t before_value;
@@ -168,7 +169,7 @@ struct iaprof_profile {
 	size_t lost_count;
 	size_t lost_size;
 
-	const char *const *metadata; /* key, value, key, value, ..., NULL */
+	const char *const *metadata; /* key, value, key, value, ..., NULL; at most 256 keys */
 
 	/*
 	 * Appended: a shorter struct lacks these. Values by time slot, for sinks that called host->request_times();

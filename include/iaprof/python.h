@@ -20,7 +20,7 @@ enum iaprof_python_entry {
 	IAPROF_PYTHON_ENTRY_OWNER = 3 /* a frame without a function follows, with entry_owner or more at frame_entry */
 };
 
-/* What tells a frame's position in its code. */
+/* How a frame's position in its code is stored. */
 enum iaprof_python_position {
 	IAPROF_PYTHON_POSITION_BYTES = 1, /* a signed 32-bit number of bytes (up to 3.9) */
 	IAPROF_PYTHON_POSITION_UNITS = 2, /* the same in units of 2 bytes (3.10) */

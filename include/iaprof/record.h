@@ -12,6 +12,11 @@
  * Times are CLOCK_MONOTONIC nanoseconds, durations are nanoseconds, sizes are bytes, unless a member says otherwise.
  * Process and thread ids are those of the initial PID namespace.
  *
+ * A record is malformed if its size is wrong, its type is 0 or "sent by the core", or it breaks a rule that is called
+ * so below: emit() then rejects its batch, and the source ends. The core does not check other values, but
+ * iaprof-plugin-check checks those of enums and flags. Tables of the core are bounded; what exceeds a bound is handled
+ * as stated, without an error.
+ *
  * Members and record types are only appended. A reader ignores the unknown end of a longer record and skips unknown
  * record types; record.size locates the next record. The order of members in a released struct never changes.
  */
@@ -30,7 +35,8 @@ extern "C" {
 #define IAPROF_SCHEMA_VERSION 1u
 
 /*
- * Largest record in bytes, header included. Larger ones are rejected; 65,528 is the largest multiple of 8 below 64 KiB.
+ * Largest record in bytes, header included. Larger ones are malformed; 65,528 is the largest multiple of 8 below 64
+ * KiB.
  */
 #define IAPROF_RECORD_SIZE_MAX 65528u
 
@@ -148,7 +154,11 @@ struct iaprof_record_source {
 };
 IAPROF_ASSERT_SIZE(iaprof_record_source, 24);
 
-/* METADATA: a property of the run, such as ("kernel release", "6.12.1") or ("frequency", "99 Hz"). */
+/*
+ * METADATA: a property of the run, such as ("kernel release", "6.12.1") or ("frequency", "99 Hz"). A later value of a
+ * key replaces that of the same source; a key that another source has becomes "KEY (SOURCE)". A run has up to 256 keys;
+ * further ones are ignored.
+ */
 struct iaprof_record_metadata {
 	struct iaprof_record header;
 	uint32_t key;   /* string id */
@@ -156,7 +166,10 @@ struct iaprof_record_metadata {
 };
 IAPROF_ASSERT_SIZE(iaprof_record_metadata, 24);
 
-/* VALUE_TYPE: what a value counts and its unit, as in pprof: ("cpu", "nanoseconds"), ("gpu-stalls", "count"). */
+/*
+ * VALUE_TYPE: what a value counts and its unit, as in pprof: ("cpu", "nanoseconds"), ("gpu-stalls", "count"). A run has
+ * up to 256: samples with further ones are lost, as with undeclared ones. Device samples and jobs can use 16 of them.
+ */
 struct iaprof_record_value_type {
 	struct iaprof_record header;
 	uint32_t id;   /* >= 1; from host->declare_value_type(): same id for the same name and unit */
@@ -175,7 +188,7 @@ enum iaprof_process_event {
 	IAPROF_PROCESS_EXIT = 5      /* its last thread ended */
 };
 
-/* PROCESS: see enum iaprof_process_event. */
+/* PROCESS: see enum iaprof_process_event. Malformed: an event that is none of them. */
 struct iaprof_record_process {
 	struct iaprof_record header;
 	uint32_t pid;
@@ -192,7 +205,8 @@ enum iaprof_mapping_flag {
 
 /*
  * MAPPING: an executable mapping, as in perf's PERF_RECORD_MMAP2 (linux/perf_event.h). A later mapping that overlaps
- * an earlier one replaces the overlapped part from its time on.
+ * an earlier one replaces the overlapped part from its time on. Malformed: size 0, an end beyond 2^64, a build_id_size
+ * that is too large.
  */
 struct iaprof_record_mapping {
 	struct iaprof_record header;
@@ -235,7 +249,8 @@ static inline int iaprof_span_is_valid(const struct iaprof_span *span)
 /*
  * SAMPLE: one CPU sample, or several that agree in all members below. header.time is the time of the last one; the
  * process and its mappings are looked up at that time. Also time that threads spent waiting, from first_time to
- * header.time: their stacks are those with which they waited.
+ * header.time: their stacks are those with which they waited. Malformed: count 0, or first_time after header.time.
+ * Samples whose value type was not declared are lost, and counted with that reason. Sums saturate at 2^64 - 1.
  */
 struct iaprof_record_sample {
 	struct iaprof_record header;
@@ -291,7 +306,10 @@ enum iaprof_sample_flag {
 	IAPROF_SAMPLE_STACK_UNREADABLE = 1u << 4 /* the user stack ends early: memory of the stack could not be read */
 };
 
-/* DEVICE: a device, or a part of one that is sampled separately (a tile, a slice). */
+/*
+ * DEVICE: a device, or a part of one that is sampled separately (a tile, a slice). The first record of an id counts. A
+ * run has up to 1024; samples of further ones are in the profile without a device.
+ */
 struct iaprof_record_device {
 	struct iaprof_record header;
 	uint32_t id;      /* >= 1, unique within its source */
@@ -312,7 +330,9 @@ enum iaprof_address_space {
 
 /*
  * CODE_OBJECT: path is a private file with the image, or /proc/self/fd/N; the source removes the file or closes the
- * descriptor no earlier than 5 seconds after it sent the record. header.time is the load time.
+ * descriptor no earlier than 5 seconds after it sent the record. header.time is the load time. An image has up to 512
+ * MiB, all images that are loaded at once 2 GiB, and there are up to 65,536 of them: what exceeds this is not read, and
+ * is reported at the end of the run. Malformed: a build_id_size that is too large.
  */
 struct iaprof_record_code_object {
 	struct iaprof_record header;
@@ -338,7 +358,7 @@ struct iaprof_record_code_object {
 };
 IAPROF_ASSERT_SIZE(iaprof_record_code_object, 96);
 
-/* CODE_OBJECT_UNLOAD: the code object was unloaded at header.time. */
+/* CODE_OBJECT_UNLOAD: the code object was unloaded at header.time. Ignored if its id is not known. */
 struct iaprof_record_code_object_unload {
 	struct iaprof_record header;
 	uint32_t id; /* id of a CODE_OBJECT of the same source */
@@ -352,7 +372,8 @@ IAPROF_ASSERT_SIZE(iaprof_record_code_object_unload, 24);
  * address and size are 0: the image, if there is one, has its code under its name. Kernels of the same name in
  * different code objects are different kernels. Sent after its CODE_OBJECT. A source that knows only the name of what
  * was launched announces a KERNEL without a code object and an address: its launches count for all kernels of the
- * process with this name that samples refer to in this way.
+ * process with this name that samples refer to in this way. The core keeps up to 262,144 ids, and forgets unused ones
+ * of the process that has most of them; further ones are dropped, and reported at the end of the run.
  */
 struct iaprof_record_kernel {
 	struct iaprof_record header;
@@ -368,7 +389,11 @@ struct iaprof_record_kernel {
 };
 IAPROF_ASSERT_SIZE(iaprof_record_kernel, 64);
 
-/* LAUNCH: count CPU calls from one launch site that enqueued a GPU kernel; header.time is the time of the last one. */
+/*
+ * LAUNCH: count CPU calls from one launch site that enqueued a GPU kernel; header.time is the time of the last one.
+ * Malformed: count 0. The core keeps up to 4096 of these records per kernel: older ones are merged by stack, or
+ * dropped, and counted at the end of the run.
+ */
 struct iaprof_record_launch {
 	struct iaprof_record header;
 	uint32_t kernel; /* id of a KERNEL of the same source; launches of undeclared ones are reported, and not used */
@@ -378,7 +403,7 @@ struct iaprof_record_launch {
 	uint32_t user_stack;   /* stack id, 0 if none */
 	uint32_t kernel_stack; /* stack id, 0 if none */
 	uint64_t count;        /* >= 1 */
-	uint64_t first_time;
+	uint64_t first_time;   /* time of the first one; taken as header.time if it is later */
 	/* Appended: a shorter record lacks it. Use iaprof_record_launch_thread_name(). */
 	uint32_t thread_name; /* as in struct iaprof_record_sample */
 	uint32_t pad;
@@ -432,7 +457,10 @@ enum iaprof_stall_reason_flag {
 	IAPROF_STALL_REASON_WAITS = 1u << 0 /* the instruction waits for another one's result (scoreboard) */
 };
 
-/* STALL_REASON: names a stall reason's number. Sources declare their reasons; the core has no built-in ones. */
+/*
+ * STALL_REASON: names a stall reason's number. Sources declare their reasons; the core has no built-in ones, and shows
+ * an undeclared one as "reason N". The first record of an id counts. Malformed: an id above 63.
+ */
 struct iaprof_record_stall_reason {
 	struct iaprof_record header;
 	uint32_t id;   /* 0 to 63, unique within its source */
@@ -445,7 +473,10 @@ IAPROF_ASSERT_SIZE(iaprof_record_stall_reason, 32);
 
 /*
  * STALL_SAMPLE: the struct and then reason_count values of 8 bytes; value i counts the reason with id i. They may be
- * followed by a struct iaprof_record_stall_details: use iaprof_record_stall_sample_details().
+ * followed by a struct iaprof_record_stall_details: use iaprof_record_stall_sample_details(). Malformed: a wrong
+ * reason_count, or begin after header.time. Lost, and counted with the reason: an unknown address_space, details that
+ * do not agree with it, a value type that was not declared. Samples wait for code and launches in up to 64 MiB; then
+ * they are attributed at once.
  */
 struct iaprof_record_stall_sample {
 	struct iaprof_record header; /* time: end of the counts' interval */
@@ -484,7 +515,10 @@ iaprof_record_stall_sample_details(const struct iaprof_record_stall_sample *reco
 		       : (const struct iaprof_record_stall_details *)0;
 }
 
-/* CALL: count driver or API calls that agree in the members below; header.time is the start of the last one. */
+/*
+ * CALL: count driver or API calls that agree in the members below; header.time is the start of the last one. Malformed:
+ * count 0. Calls whose node was not defined, or was rejected, are lost.
+ */
 struct iaprof_record_call {
 	struct iaprof_record header;
 	uint32_t name; /* string id: "example_buffer_create" */
@@ -495,8 +529,8 @@ struct iaprof_record_call {
 	uint32_t user_stack; /* stack id, 0 if none */
 	uint64_t duration;   /* sum over the calls, calls nested in them included */
 	uint64_t count;      /* >= 1 */
-	uint64_t first_time;
-	int64_t result; /* return value of the last one */
+	uint64_t first_time; /* start of the first one; taken as header.time if it is later */
+	int64_t result;      /* return value of the last one */
 	/* Appended: a shorter record has node 0 and does not count in profiles. */
 	uint32_t node;       /* CALL_NODE id of the same source, which agrees with name, depth, parent; 0 if none */
 	uint32_t time_type;  /* value type id for self_duration; 0 if none */
@@ -519,7 +553,10 @@ enum iaprof_call_kind {
 	IAPROF_CALL_CONTEXT = 4   /* not a call, but the context of the calls nested in it: "[interrupt]", "[boot]" */
 };
 
-/* CALL_FUNCTION: a function whose calls are recorded. */
+/*
+ * CALL_FUNCTION: a function whose calls are recorded. Malformed: id or name 0. A run has up to 65,536; further ones,
+ * and those that contradict an earlier one with the same id, are rejected, and counted at the end of the run.
+ */
 struct iaprof_record_call_function {
 	struct iaprof_record header;
 	uint32_t id;     /* >= 1, unique within its source */
@@ -534,7 +571,8 @@ IAPROF_ASSERT_SIZE(iaprof_record_call_function, 32);
 
 /*
  * CALL_NODE: a node of the call tree, which has one node for each distinct chain of nested calls. Sent before the first
- * record that refers to it.
+ * record that refers to it. Malformed: id or function 0, or a node that is its own parent. Rejected, as functions are:
+ * an unknown parent or function, a depth of IAPROF_CALL_DEPTH_MAX, and more than 262,144 nodes in a run.
  */
 struct iaprof_record_call_node {
 	struct iaprof_record header;
@@ -550,18 +588,19 @@ IAPROF_ASSERT_SIZE(iaprof_record_call_node, 32);
 
 /*
  * HISTOGRAM: distribution of values measured between begin and header.time. Readers sum the histograms of a source that
- * have the same name. The struct is followed by bucket_count values of 8 bytes: bucket i counts values from 2^i to 2^(i
- * + 1) - 1; bucket 0 also counts zeros.
+ * have the same name and unit; a run has up to 1024 such sums, and values of further ones are counted as dropped.
+ * Malformed: count 0, a wrong bucket_count, or begin after header.time. The struct is followed by bucket_count values
+ * of 8 bytes: bucket i counts values from 2^i to 2^(i + 1) - 1; bucket 0 also counts zeros.
  */
 struct iaprof_record_histogram {
 	struct iaprof_record header;
 	uint64_t begin;
-	uint64_t count;   /* >= 1: the sum of the buckets */
-	uint64_t sum;     /* sum of the values */
-	uint64_t maximum; /* largest value */
-	uint32_t name;    /* string id of the measured quantity: "example_submit" */
-	uint32_t unit;    /* string id: "nanoseconds" */
-	uint32_t bucket_count;
+	uint64_t count;        /* >= 1: the sum of the buckets */
+	uint64_t sum;          /* sum of the values */
+	uint64_t maximum;      /* largest value */
+	uint32_t name;         /* string id of the measured quantity: "example_submit" */
+	uint32_t unit;         /* string id: "nanoseconds" */
+	uint32_t bucket_count; /* 1 to IAPROF_HISTOGRAM_BUCKET_COUNT_MAX */
 	uint32_t pad;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_histogram, 64);
@@ -595,7 +634,10 @@ enum iaprof_job_state {
 	IAPROF_JOB_IN_FLIGHT = 3 /* still running when the run ended */
 };
 
-/* JOB: work that a process submitted to a device, sent when it ends; header.time is its end. Unknown times are 0. */
+/*
+ * JOB: work that a process submitted to a device, sent when it ends; header.time is its end. Unknown times are 0.
+ * Malformed: an unknown state.
+ */
 struct iaprof_record_job {
 	struct iaprof_record header;
 	uint64_t submitted; /* when the process submitted it to the driver */
@@ -611,8 +653,8 @@ struct iaprof_record_job {
 	uint32_t status;  /* driver-specific, 0: success */
 	/*
 	 * Appended: use iaprof_record_job_has_kernel(). The time from started to the end is added to the profile below
-	 * the launch stack and the kernel, as a value of time_type. A job of a kernel that has no started adds nothing,
-	 * and is counted as lost.
+	 * the launch stack and the kernel, as a value of time_type. A job of a kernel whose started is 0 or after its
+	 * end, or whose time_type was not declared, adds nothing, and is counted as lost.
 	 */
 	uint32_t kernel;      /* KERNEL id of the same source; 0: not known, or the job is of something else */
 	uint32_t time_type;   /* value type id with the unit nanoseconds, such as "gpu-time" */
@@ -649,7 +691,8 @@ enum iaprof_counter_role {
 /*
  * COUNTER: declares a counter. Unless a source of code objects and launches calls host->advance(), it sends counter
  * values several times a second, after all its other records up to their time, so that stall samples up to that time
- * need not wait any longer.
+ * need not wait any longer. The first record of an id counts. A source has up to 65,536; profiles contain the first 256
+ * of a run.
  */
 struct iaprof_record_counter {
 	struct iaprof_record header;
@@ -670,7 +713,10 @@ struct iaprof_record_counter {
 };
 IAPROF_ASSERT_SIZE(iaprof_record_counter, 64);
 
-/* COUNTER_VALUE: sets a counter. One whose counter the source has not declared is dropped and counted as lost. */
+/*
+ * COUNTER_VALUE: sets a counter. One whose counter the source has not declared is dropped and counted as lost.
+ * Malformed: a value that is not finite.
+ */
 struct iaprof_record_counter_value {
 	struct iaprof_record header;
 	uint32_t counter; /* id of a COUNTER of the same source */
@@ -684,7 +730,9 @@ enum iaprof_finding_severity { IAPROF_FINDING_NOTE = 1, IAPROF_FINDING_WARNING =
 /*
  * FINDING: a sentence for the user, with the measurement that it is based on. A note whose text begins with "| " is a
  * row of a table, such as "| 12 ms | - | boot": " | " separates its cells, the last one names the row, and "-" is a
- * value that is not known. Titles begin with "|| ", and another table.
+ * value that is not known. Titles begin with "|| ", and another table. Findings of a source with the same name and pid
+ * are one finding, with the latest text; a run has up to 256, and further ones are counted as dropped. Malformed: a
+ * number that is not finite.
  */
 struct iaprof_record_finding {
 	struct iaprof_record header;
@@ -698,8 +746,9 @@ struct iaprof_record_finding {
 IAPROF_ASSERT_SIZE(iaprof_record_finding, 48);
 
 /*
- * LOST: count events between begin and header.time that are missing from the records. The core sums them by source and
- * reason, and every sink reports them.
+ * LOST: count events between begin and header.time that are missing from the records. The core sums them by source,
+ * reason and value type, and every sink reports them; after 256 such sums, further ones of a source are its "other
+ * reasons". Sources call host->lost().
  */
 struct iaprof_record_lost {
 	struct iaprof_record header;
@@ -950,6 +999,8 @@ enum iaprof_activity_kind {
  * do not identify the process: if several processes have code at the address of stall samples, the samples are divided
  * among the processes that were active in the samples' interval, in proportion to their busy time. If there are records
  * of several kinds, the lowest kind is used. A source sends them before the stall samples of the same interval.
+ * Malformed: busy or pid 0, or begin after header.time. The core keeps the newest 262,144 at most; others are dropped,
+ * and reported at the end of the run.
  */
 struct iaprof_record_device_activity {
 	struct iaprof_record header;
