@@ -91,7 +91,7 @@ int main(int argc, char **argv)
 	load_end(&load);
 	child_remove_folder(folder);
 	if (!count) {
-		puts("no sample was recorded: iaprof --check says why");
+		puts("no sample was recorded (iaprof --check shows the cause)");
 		return EXIT_FAILURE;
 	}
 	qsort(milliseconds, count, sizeof *milliseconds, compare);

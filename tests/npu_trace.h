@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* NULL, and a line that says what is skipped: it is not here. */
+/* Returns NULL if the trace is not here, after a line that states what is skipped. */
 static inline const char *npu_trace_path(const char *skipped)
 {
 	static char beside[4096];

@@ -93,7 +93,7 @@ struct interned_stack intern_find_stack(struct intern *intern, uint32_t id);
 /* Finds the frame of an element for which interned_stack_is_named(). Returns false if its id is unknown. */
 bool intern_find_frame(struct intern *intern, uint64_t element, struct iaprof_named_frame *frame);
 
-/* Removes stacks by their age instead of their last use, so that they are defined anew from time to time. */
+/* Removes stacks by their age instead of their last use, so that they are defined again from time to time. */
 void intern_expire_by_age(struct intern *intern);
 /* Begins a new epoch of about a second, the granularity at which uses of stacks are recorded. */
 void intern_begin_epoch(struct intern *intern);

@@ -25,7 +25,7 @@ struct run_budget {
 	uint32_t bpf_stride;     /* in the latest measurement of BPF programs */
 	uint32_t interval;       /* number of the current interval */
 	uint64_t cpu, clock;     /* at its beginning, ns */
-	bool has_begun, is_told; /* the user was told that the budget is exceeded */
+	bool has_begun, is_told; /* it was reported that the budget is exceeded */
 	bool is_disturbed;       /* the interval has the cost of another run, too */
 };
 

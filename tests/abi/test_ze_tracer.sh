@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The tracer goes into processes of any age: it needs no C library newer than it says, and shows what it must, no more.
+# The tracer goes into processes of any age: it requires no newer C library than it states, and exports only the required symbols.
 # test_ze_tracer.sh LIBRARY
 set -u
 symbols=$(objdump -T "$1") || { echo "1..0 # SKIP objdump cannot read $1"; exit 0; }

@@ -44,7 +44,8 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct source, level, UINT, "level", "1", "Both have it", .maximum = LEVEL_MAX),
 	IAPROF_OPTION(struct source, subsample, UINT, "subsample", NULL, "Said when it is set",
 		      .alias = "eu-stall-subsample"),
-	IAPROF_OPTION(struct source, check, CHOICE, "check", "nothing", "What it tells in check()", .choices = states),
+	IAPROF_OPTION(struct source, check, CHOICE, "check", "nothing", "What it reports in check()",
+		      .choices = states),
 #ifdef BRINGS
 	{ .name = BRINGS,
 	  .type = IAPROF_OPTION_BOOL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source of which there can be only one, but which can be passed on: says which of its callbacks are called. */
+/* A source of which there can be only one, but which can be passed on: reports which of its callbacks are called. */
 #include <iaprof/plugin.h>
 
 struct source {

@@ -67,7 +67,7 @@ static const struct iaprof_plugin plugin = {
 	.kind = IAPROF_PLUGIN_DECODER,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
 	.name = "failing-decoder",
-	.description = "fails as it is told",
+	.description = "fails as requested",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct decoder),
 	.configure = configure,

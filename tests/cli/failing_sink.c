@@ -60,7 +60,7 @@ static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum
 	end_process(sink->ends);
 	if (sink->ends)
 		return 0;
-	return sink->silently ? -EIO : host->fail(host, EIO, "the %s was told to fail", places[place]);
+	return sink->silently ? -EIO : host->fail(host, EIO, "the %s fails as requested", places[place]);
 }
 
 static int configure(const struct iaprof_host *host, void *instance)
@@ -138,7 +138,7 @@ static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
 	.name = "failing-sink",
-	.description = "fails where it is told to",
+	.description = "fails in the requested callback",
 	.extension = "txt",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct sink),

@@ -81,7 +81,7 @@ static int fail_in(struct source *source, enum place place)
 	if (source->ends || source->floods)
 		return 0;
 	if (source->how == SAYING_WHY)
-		return source->host->fail(source->host, EIO, "the %s was told to fail", places[place]);
+		return source->host->fail(source->host, EIO, "the %s fails as requested", places[place]);
 	return source->how == POSITIVE ? 5 : -EIO;
 }
 
@@ -249,7 +249,7 @@ static const struct iaprof_plugin plugin = {
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
 	.name = "failing-source",
-	.description = "fails where it is told to",
+	.description = "fails in the requested callback",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
 	.configure = configure,

@@ -40,7 +40,7 @@ class Failure(Exception):
 
 
 class Skip(Exception):
-    """This machine cannot run a case; says what it lacks."""
+    """This machine cannot run a case; the text states what is missing."""
 
 
 def case(name, *arguments, needs=()):
@@ -95,7 +95,7 @@ class Outcome:
                 f'new files: {self.new_files}')
 
     def fails(self, status, *patterns, out='', left=()):
-        """One line that says all of this, and nothing left behind but the named files."""
+        """One message that contains all of these, and no files except the named ones."""
         equal(self.status, status, 'exit status')
         equal(self.out, out, 'standard output')
         lines = self.err.splitlines()
@@ -153,7 +153,7 @@ def describe(pid):
 
 
 def end_children():
-    """Ends what a failed case left behind, so that the next ones fail for themselves only; says what it was."""
+    """Ends what a failed case left behind, so that it does not affect the next ones, and returns its description."""
     said = []
     with contextlib.suppress(ChildProcessError):
         while True:

@@ -244,7 +244,7 @@ static const struct iaprof_plugin plugin = {
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
 	.name = "known-source",
-	.description = "tells the same again and again",
+	.description = "sends the same records repeatedly",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
 	.start = start,

@@ -70,7 +70,7 @@ bootstrap 0 ubuntu build && called 'apt-get install .*\blinux-tools-6.99-test\b'
 verdict $? "Ubuntu: bpftool comes from the package named after the kernel"
 bootstrap 1000 debian build
 [ $? -eq 1 ] && ! called apt-get && grep -q 'root required.*apt-get' "$folder/output"
-verdict $? "without root and sudo it says what to run as root, and stops"
+verdict $? "without root and sudo it prints the command to run as root, and stops"
 stand_in apt-cache 'exit 0'
 bootstrap 0 debian build
 called '^apt-get update'

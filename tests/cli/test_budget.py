@@ -34,12 +34,12 @@ def replayed():
 
 
 def burn():
-    """Starts a program of which nothing else has the name, and that uses CPU time once it is told to."""
+    """Starts a program of which nothing else has the name, and that uses CPU time from a signal on."""
     os.symlink(sys.executable, 'burner')
     return subprocess.Popen(['./burner', '-S', '-c', BURN], stdin=subprocess.PIPE)
 
 
-@case('a tiny budget lowers the rate, the data says so, and the CPU time of a program stays right',
+@case('a tiny budget lowers the rate, which the data states, and the CPU time of a program stays right',
       needs=(needs_root, needs_sampling))
 def tiny():
     burner = burn()

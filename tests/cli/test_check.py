@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What --check reports of this machine, of sinks, and of programs that run: real processes with Level Zero's loader or a
-double."""
+"""What --check reports about this machine, sinks, and running programs: real processes with Level Zero's loader or a double."""
 import os
 import re
 import shutil
@@ -98,7 +97,7 @@ def hostile():
         require(any(name.startswith(f'process {pid} (x??[31m)') for name in items('ze-usdt')), 'the name')
 
 
-@case('xe-eustall: the Linux kernel, as uname tells it')
+@case('xe-eustall: the Linux kernel, as uname reports it')
 def kernel():
     state, text = items('xe-eustall')['Linux kernel'][0]
     release = os.uname().release
@@ -107,7 +106,7 @@ def kernel():
     require(state == 'good' if version >= (6, 15) else True, state)
 
 
-@case('xe-eustall: GPUs of Intel, as sysfs has them; its companion tells what it needs, too')
+@case('xe-eustall: GPUs of Intel, as sysfs has them; its companion reports its requirements, too')
 def gpus():
     found = items('xe-eustall')
     wanted = []

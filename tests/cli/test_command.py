@@ -85,7 +85,7 @@ def file_that_does_not_open():
     shutil.copy('/bin/true', 'leased')
     os.chmod('leased', 0o755)
     with open('leased', 'rb') as file:
-        before = signal.signal(signal.SIGIO, lambda *_: None)  # what the holder is told
+        before = signal.signal(signal.SIGIO, lambda *_: None)  # how the holder is notified
         try:
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         except OSError as error:

@@ -79,7 +79,7 @@ def left_out():
            f'  source {BROUGHT}: no device: plug one in'])
 
 
-@case('a companion that the user named has to run, and of one whose source cannot --check tells all the same')
+@case('a companion that the user named has to run, and --check reports one whose source cannot run')
 def must_run():
     equal(checked('-s', BRINGING, '-s', f'{BROUGHT}:level=55', status=NOTHING),
           [f'source {BRINGING}: ready', f'source {BROUGHT}: cannot run here',
@@ -136,7 +136,7 @@ def subsample():
         USAGE, 'unknown option --eu-stall-subsample: see iaprof --help')
 
 
-@case('--check says which source brings another in, and what each tells')
+@case('--check reports which source adds a companion, and the items of each')
 def check():
     equal(checked('-s', f'{BRINGING}:check=good,level=4'),
           [f'source {BRINGING}: ready', '  good     what it needs: level 4?[1m',
@@ -151,7 +151,7 @@ def check_missing():
           [f'source {BROUGHT}: cannot profile here', '  missing  what it needs: level 1?[1m'])
     # One of several that were named: the run as the user wants it cannot be.
     checked('-s', f'{BROUGHT}:check=missing', '-s', f'{BRINGING}:check=good', status=NOTHING)
-    # What a failed probe says does not keep the rest from being told.
+    # The items of check() are reported although the probe failed.
     equal(checked('-s', f'{BROUGHT}:level=55,check=limited', status=NOTHING),
           [f'source {BROUGHT}: cannot run here', f'  source {BROUGHT}: no device: plug one in',
            '  limited  what it needs: level 55?[1m'])

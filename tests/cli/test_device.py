@@ -68,7 +68,7 @@ def listed(product, suffix):
           'code objects')
 
 
-@case('without its decoder an image has its functions, and the summary says once what is lost')
+@case('without its decoder an image has its functions, and the summary reports once what is missing')
 def without_decoder():
     os.makedirs('tree/meson-info')
     os.makedirs('tree/plugins/sink-csv')
@@ -192,7 +192,7 @@ CRASHED = 'crashed with SIG(ABRT|SEGV) in callback decode'
       f'({CRASHED}|callback decode does not return)')
 def decoder_fails(options, reason):
     outcome, stack = decoded(f':{options}')
-    # Without a decoder that says how its machine's kernels are shown.
+    # Without a decoder that formats the names of its machine's kernels.
     require(re.search(r';typeinfo name for scale<float>_\[G\];reason 0_\[g\];0x0_\[g\] 210$', stack), stack)
     require('transformer.cl' not in stack, stack)
     # A sanitizer has signal handlers of its own, and a limit on memory; AddressSanitizer makes system calls at the end of a

@@ -102,13 +102,13 @@ def table():
         require(len(line) <= 100 or line.startswith('iaprof: '), f'too wide: {line}')
 
 
-@case('what each file lost is told, and is in the difference')
+@case('losses of each file are reported, and part of the difference')
 def losses():
     iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '--record', 'old').completes()
     outcome = iaprof('--diff', CAPTURE, 'old', '-k', 'csv').completes('iaprof: before, ', 'iaprof: after, old:')
     one = iaprof('--replay', CAPTURE, '-k', 'csv').completes()
     for line in one.err.splitlines():
-        require(line in outcome.err, f'{line!r} is not told')
+        require(line in outcome.err, f'{line!r} is not reported')
 
 
 @case('a file that is no capture: nothing is written')
@@ -117,7 +117,7 @@ def no_capture():
         iaprof('-q', '--diff', *files, '-o', 'out').fails(FAILED, '/etc/passwd', 'not a capture')
 
 
-@case('a capture that is cut off is compared up to there, says where, and fails')
+@case('a truncated capture is compared up to its end, with a message, and fails')
 def cut():
     whole = record('whole', 100000)
     shutil.copy(whole, 'cut')

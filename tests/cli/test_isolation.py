@@ -240,7 +240,7 @@ def interrupted_sink(isolate, message):
     outcome.fails(FAILED, f'^iaprof: sink failing-sink: {message}', left=['run'])
 
 
-@case('a thread that sends records without end stops when it is told to')
+@case('a thread that sends records without end stops when requested')
 def thread_floods():
     ended = run('run', '-s', f'{FAILING_SOURCE}.one:samples=7', '-s', f'{FAILING_SOURCE}:in=thread,floods=records',
                 '-d', '1s', '-o', 'out')
@@ -303,7 +303,7 @@ def only_sink():
 def sink_says_why():
     for place in 'prepare', 'records', 'profile', 'finish':
         iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', f'{FAILING_SINK}:in={place}', '-o', 'out').fails(
-            FAILED, rf'^iaprof: sink failing-sink: the {place} was told to fail$')
+            FAILED, rf'^iaprof: sink failing-sink: the {place} fails as requested$')
 
 
 @case('what a plugin prints is not part of the output of a sink')

@@ -193,8 +193,8 @@ def unwritten(recorded, *sinks):
     require(len(said) == 3 and said < names if recorded else not said, f'metadata: {said}')
 
 
-@case('spans=yes without spans says that no program published any', '', 'no program published thread contexts', needs=NEEDS)
-@case('spans=yes without unwind tables says so', ':unwind=fp', 'no source read thread contexts (', needs=NEEDS)
+@case('spans=yes without spans warns that no program published any', '', 'no program published thread contexts', needs=NEEDS)
+@case('spans=yes without unwind tables warns', ':unwind=fp', 'no source read thread contexts (', needs=NEEDS)
 def missing(source, reason):
     for sink in ('csv', 'pprof', 'flamegraph'):
         # Other programs on this machine may have spans.
@@ -204,7 +204,7 @@ def missing(source, reason):
         require(f'{sink}: spans=yes: no sample has a span: {reason}' in said, f'{sink}: {said}')
 
 
-@case('spans=yes for stacks of a file says so, too')
+@case('spans=yes for stacks of a file warns, too')
 def missing_in_file():
     write('in.folded', 'main;work 10\n')
     said = iaprof('-s', 'replay:file=in.folded', '-k', 'csv:spans=yes', '-o', 'out').completes().err

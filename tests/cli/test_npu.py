@@ -48,7 +48,7 @@ def every_end():
           'the tables of the replay')
 
 
-@case('each call of a trace is told, however long it is, and the flame graph is the same')
+@case('each call of a trace is recorded, however long it is, and the flame graph is the same')
 def every_call():
     turns = 20000
     write('trace', ''.join(f'{1000 * turn + number} kprobe:intel_vpu:{name}\n' for turn in range(1000, 1000 + turns)
@@ -106,7 +106,7 @@ def hostile_names():
     outcome = iaprof('-s', PLUGIN, '-o', 'out').completes().leaves('out')
     require('\x1b' not in outcome.err, 'an escape sequence')
     equal(read('out'), '[no program];ivpu_open 1\n', 'the flame graph')
-    require('warning: ivpu: trace: skipped lines that are not part of a trace of calls: line 2' in outcome.err, 'the refused line is not told')
+    require('warning: ivpu: trace: skipped lines that are not part of a trace of calls: line 2' in outcome.err, 'the skipped line is not reported')
 
 
 if __name__ == '__main__':

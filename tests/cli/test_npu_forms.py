@@ -215,7 +215,7 @@ def mutated_units():
         for wrong in {'ns', 'us', 'ms', 's'} - {name}:
             said = refusal(bpftrace_columns(run, unit, wrong))
             require(f'contradicts its times, which are not in {wrong}' in said and f'in {name}, ' in said, said)
-            # What the user says is used, and what does not fit is told.
+            # The user's setting is used, and a contradiction is reported.
             _, said = rows_of(bpftrace_columns(run, unit, wrong), f'time-unit={wrong}')
             require('warning: ivpu: trace: times are hardly in' in said, said)
         # Without a heading, magnitudes decide.
@@ -269,7 +269,7 @@ def clocked(text, digits):
     return re.sub(r'^(\d+) ', lambda found: f'{int(found.group(1)):,} '.replace(',', digits), text, flags=re.M)
 
 
-# What other versions, options, locales and editors make of a form: name, change, and whether it says so.
+# What other versions, options, locales and editors make of a form: name, change, and whether a message is expected.
 CHANGES = {
     'line ends of Windows': lambda text: text.replace('\n', '\r\n'),
     'a byte order mark': lambda text: '\ufeff' + text,
@@ -360,7 +360,7 @@ def torn_lines():
         require('skipped lines' in said and 'line 21 ' in said and ', 2 in total' in said, f'{form}: {said}')
 
 
-@case('the output of the other scripts of the tutorial is read, and what is no call is told')
+@case('the output of the other scripts of the tutorial is read, and lines that are not calls are reported')
 def scripts():
     rows, _ = rows_of('Attaching 3 probes...\nBuffer allocation took 12 us\nBuffer allocation took 20 us\n\n'
                       'Buffer Allocation Latency (microseconds):\n@alloc_latency: \n[8, 16)    1 |@@@|\n'
@@ -402,7 +402,7 @@ def sample(name):
     for line in (SAMPLES / f'{name}.counts').read_text(encoding='ascii').splitlines():
         function, count = line.split()
         wanted[function] += int(count)
-    is_graph = 'graph' in name  # its calls are told when they return
+    is_graph = 'graph' in name  # its calls are printed when they return
     options = [] if is_graph else ['mode=events']
     rows, said = rows_of((SAMPLES / f'{name}.txt').read_text(encoding='utf-8'), *options)
     if name == 'bpftrace-hist':

@@ -206,8 +206,8 @@ def refused():
     equal(len(server.asked), 1, 'requests')
 
 
-@case('what a receiver says of a refusal is told, with the remedy', 'application/x-protobuf', b'\x08\x03\x12\x13limit 10\x1b[31m of it', b'')
-@case('a text of a receiver is told, too', 'text/plain; charset=utf-8', b'limit 10\x1b[31m of it', b'\nmore')
+@case('the reason of a receiver for a refusal is reported, with the remedy', 'application/x-protobuf', b'\x08\x03\x12\x13limit 10\x1b[31m of it', b'')
+@case('so is a plain text', 'text/plain; charset=utf-8', b'limit 10\x1b[31m of it', b'\nmore')
 def explained(kind, body, more):
     with Receiver((413, {'Content_Type': kind}), body=body + more) as server:
         outcome = send(server, '-q')
@@ -399,7 +399,7 @@ def reloaded():
 
 
 @case('a run with a spool is restarted because of memory', needs=[needs_root, needs_sampling])
-def started_anew():
+def restarted_because_of_memory():
     with Receiver() as server:
         process = start_continuous('-i', '100ms', '--memory', '1MiB', '-k', f'otlp:spool=waiting,endpoint={server.url}')
         wait_until(runs_ended, 'the end of a run')

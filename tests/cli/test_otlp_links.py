@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Samples have links to the spans that programs publish, wherever their variable is.
 
-The function that runs tells which span it is: a link is right or wrong for each single sample. Shares are those of the
+The function that runs identifies the span: a link is right or wrong for each single sample. Shares are those of the
 CPU time that the program gives each span.
 """
 import collections

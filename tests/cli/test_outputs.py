@@ -107,7 +107,7 @@ for kind in 'pipe', 'socket', 'terminal':
 
 @case('a pipe of another user whose reader reads nothing', needs=[needs_root])
 def reader_of_other_user_stops():
-    # It cannot be opened anew, to be written to without waiting.
+    # It cannot be opened again for non-blocking writes.
     os.chmod('.', 0o777)
     iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=50000', '--record', 'run').completes()
     os.chown('run', OTHER_USER, OTHER_USER)

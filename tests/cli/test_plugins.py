@@ -198,7 +198,7 @@ for place, status in SOURCE_FAILS.items():
     for how in ('saying-why', 'silently', 'positive'):
         @case(f'source fails in {place}, {how}', place, status, how)
         def source_fails(place, status, how):
-            said = f'the {place} was told to fail' if how == 'saying-why' else r'(\(\)|callback\(?\)?) failed: '
+            said = f'the {place} fails as requested' if how == 'saying-why' else r'(\(\)|callback\(?\)?) failed: '
             # A source that only fails when it ends has to come to its end.
             samples = ',samples=3' if place in ('stop', 'finish') else ''
             source = f'{FAILING_SOURCE}:in={place},how={how}{samples}'
@@ -211,14 +211,14 @@ for place, status in SOURCE_FAILS.items():
 @case('source fails to start: the command does not run, another sink writes nothing')
 def source_fails_with_command():
     iaprof('-q', '-s', f'{FAILING_SOURCE}:in=start', '-k', 'folded:output=out', '--record', 'run', 'touch',
-           'ran').fails(FAILED, 'source failing-source: the start was told to fail')
+           'ran').fails(FAILED, 'source failing-source: the start fails as requested')
 
 
 @case('one of two sources fails: the other goes on to its end')
 def one_of_two_sources():
     outcome = iaprof('-q', '-s', f'{FAILING_SOURCE}.first:in=thread', '-s', f'{FAILING_SOURCE}.second:samples=5',
                      '-o', 'out')
-    outcome.fails(FAILED, r'source failing-source\.first: the thread was told to fail', left=['out'])
+    outcome.fails(FAILED, r'source failing-source\.first: the thread fails as requested', left=['out'])
     equal(read('out'), 'sampled program 5\n', 'the profile of the other')
 
 
@@ -263,7 +263,7 @@ SINK_FAILS = {'configure': USAGE, 'prepare': FAILED, 'start': FAILED, 'records':
 for place, status in SINK_FAILS.items():
     @case(f'sink fails in {place}', place, status)
     def sink_fails(place, status):
-        for silently, said in (('no', f'the {place} was told to fail'), ('yes', rf'{place}\(\) failed: ')):
+        for silently, said in (('no', f'the {place} fails as requested'), ('yes', rf'{place}\(\) failed: ')):
             iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '-k',
                    f'{FAILING_SINK}:in={place},silently={silently},output=out').fails(
                        status, '^iaprof: sink failing-sink: ', said)
@@ -286,7 +286,7 @@ def sink_without_output(isolate_choices):
 @case('sink fails: the run ends, though its source would go on')
 def sink_ends_run():
     iaprof('-q', '-s', f'{FAILING_SOURCE}', '-k', f'{FAILING_SINK}:in=records,output=out').fails(
-        FAILED, 'sink failing-sink: the records was told to fail')
+        FAILED, 'sink failing-sink: the records fails as requested')
 
 
 @case('sink fails: another one writes all')
@@ -300,8 +300,8 @@ def other_sink():
 def both_fail():
     outcome = iaprof('-q', '-s', f'{FAILING_SOURCE}:in=stop,samples=1', '-k', f'{FAILING_SINK}:in=finish,output=out')
     equal(outcome.status, FAILED, 'exit status')
-    equal(outcome.err.splitlines(), ['iaprof: source failing-source: the stop was told to fail',
-                                     'iaprof: sink failing-sink: the finish was told to fail'], 'lines')
+    equal(outcome.err.splitlines(), ['iaprof: source failing-source: the stop fails as requested',
+                                     'iaprof: sink failing-sink: the finish fails as requested'], 'lines')
     outcome.leaves()
 
 

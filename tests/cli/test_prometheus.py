@@ -283,7 +283,7 @@ def slow_clients():
         answers_meanwhile(run.port, lambda: request(run, 'GET', '/metrics')[0])
 
 
-@case('a client is dropped that sends no complete request, also without others')
+@case('a client that sends no complete request is disconnected, also without others')
 def silent():
     with known() as run:
         SlowClients(run.port, count=4).__enter__().__exit__()

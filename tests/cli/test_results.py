@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a run gives: where it goes when nobody says where, terminals, captures and replays, files and options."""
+"""The output of a run: its default destination, terminals, captures and replays, files and options."""
 import csv
 import os
 import re
@@ -36,7 +36,7 @@ def no_status_line():
     require(re.fullmatch(r'iaprof: 3 samples in .*\n', outcome.err), f'standard error: {outcome.err!r}')
 
 
-@case('a terminal: a file, a table, a line that says where, and a status line')
+@case('a terminal: a file, a table, a line with its path, and a status line')
 def on_terminal():
     outcome = terminal(*SAMPLES).completes().leaves('iaprof.folded')
     require('tests: 3 count' in outcome.out and 'Hottest stacks' in outcome.out, 'no table')
@@ -73,7 +73,7 @@ def terminal_quiet():
 def terminal_binary():
     outcome = terminal('-q', *SAMPLES, '--record', '-')
     equal(outcome.status, 2, 'exit status')
-    require('iaprof: sink capture: binary output to a terminal (set output=FILE' in outcome.out, 'not what it says')
+    require('iaprof: sink capture: binary output to a terminal (set output=FILE' in outcome.out, 'another message')
 
 
 @case('a terminal and pprof, by any name of it: refused, and the hint works', ['-k', 'pprof'])
@@ -89,14 +89,14 @@ def terminal_binary_sinks(arguments):
         iaprof('-q', *SAMPLES, *sink, '-o', 'file').completes().leaves('file')
 
 
-@case('-q says nothing')
+@case('-q prints nothing')
 def quiet():
     outcome = iaprof('-q', *SAMPLES, '-o', 'out')
     equal((outcome.status, outcome.out, outcome.err), (COMPLETE, '', ''), 'status and output')
     outcome.leaves('out')
 
 
-@case('-o - is standard output; a file is as readable as the umask says')
+@case('-o - is standard output; the mode of a file follows the umask')
 def output_names():
     equal(iaprof('-q', *SAMPLES, '-o', '-').out, FOLDED, 'standard output')
     for mask, mode in ((0o022, 0o644), (0o077, 0o600)):
@@ -168,7 +168,7 @@ def replay_same_live():
     equal(iaprof('-q', '--replay', 'copy', '-o', '-').out == read('live'), True, 'the replay of a replay is the same')
 
 
-@case('a capture that is cut off replays up to there, says where, and fails')
+@case('a truncated capture is replayed up to its end, with a message, and fails')
 def replay_cut():
     iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=100000', '--record', 'run').completes()
     size = os.path.getsize('run')

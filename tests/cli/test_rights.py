@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Without the rights or the kernel for it, iaprof says in one line which capability or what else is missing."""
+"""Without the rights or the kernel for it, one line of iaprof states which capability or feature is missing."""
 import ctypes
 import errno
 import os
@@ -104,7 +104,7 @@ def soft_limit():
     equal(outcome.out.split(), ['8', str(hard) if hard != resource.RLIM_INFINITY else 'unlimited'], 'limits')
 
 
-@case('--check tells it for each source, and what can run', needs=[needs_root, needs_program('setpriv')])
+@case('--check reports it for each source, and which sources can run', needs=[needs_root, needs_program('setpriv')])
 def check():
     outcome = iaprof('--check', '-s', 'cpu-stack', '-s', FAILING_SOURCE, wrap=NOBODY)
     equal((outcome.status, outcome.err), (NOTHING, ''), 'status and standard error')

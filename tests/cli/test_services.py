@@ -14,7 +14,7 @@ EVENTS = ['-k', 'csv:rows=events,output=out']
 
 
 def told(name='out'):
-    """-> [(pid, path)] of the mapped files that the source was told."""
+    """-> [(pid, path)] of the mapped files that were reported to the source."""
     with open(name, encoding='utf-8', newline='') as file:
         rows = [row['text'].split(' ', 1) for row in csv.DictReader(file) if row['name'] == 'mapped file']
     return [(int(pid), path) for pid, path in rows]
@@ -65,30 +65,30 @@ def refused():
         FAILED, 'environment: No such file or directory')
 
 
-@case('files are told once: what is mapped before the run, and what is mapped during it', needs=[needs_sampling])
+@case('files are reported once: those mapped before the run, and those mapped during it', needs=[needs_sampling])
 def files_are_told():
     earlier, later = copy_of_sleep('earlier'), copy_of_sleep('later')
     with running(earlier) as first, running(earlier) as second:
-        # The second round of the later one comes after more than a second: looked at again, told once all the same.
+        # The second round of the later one comes after more than a second: read again, and still reported once.
         iaprof('-q', '-s', f'{SOURCE}:watch=yes', *EVENTS, 'sh', '-c', 
                f'for i in 1 2 3; do ./later 0.6; done; kill {first} {second}')
-    equal(len(pids_with(earlier)), 1, 'how often the file from before was told')
+    equal(len(pids_with(earlier)), 1, 'how often the earlier file was reported')
     require(pids_with(earlier)[0] in (first, second), 'its process')
-    equal(len(pids_with(later)), 1, 'how often the later file was told')
-    require(any(path.startswith('/') and 'libc.so' in path for _, path in told()), 'the C library is told')
+    equal(len(pids_with(later)), 1, 'how often the later file was reported')
+    require(any(path.startswith('/') and 'libc.so' in path for _, path in told()), 'the C library is reported')
 
 
-@case('a file that was written anew in its place is told again', needs=[needs_sampling])
-def written_anew():
+@case('a file that was rewritten in place is reported again', needs=[needs_sampling])
+def rewritten():
     program = copy_of_sleep('written')
     inode = os.stat(program).st_ino
     iaprof('-q', '-s', f'{SOURCE}:watch=yes', *EVENTS, 'sh', '-c',
            f'./written 1.2; cat "{shutil.which("sleep")}" >written; ./written 0.3')
     equal(os.stat(program).st_ino, inode, 'its inode')
-    equal(len(pids_with(program)), 2, 'how often it was told')
+    equal(len(pids_with(program)), 2, 'how often it was reported')
 
 
-@case('another file of the same content and path, in another mount namespace, is told too',
+@case('another file of the same content and path, in another mount namespace, is reported, too',
       needs=[needs_sampling])
 def other_namespace():
     inner = os.path.join(os.getcwd(), 'inner')
@@ -99,10 +99,10 @@ def other_namespace():
               f'cp copy "{program}" && "{program}" 0.3\'')
     process = start('-s', f'{SOURCE}:watch=yes', *EVENTS, 'sh', '-c', script)
     end(process).completes()
-    equal(len(pids_with(program)), 2, 'how often the path was told')
+    equal(len(pids_with(program)), 2, 'how often the path was reported')
 
 
-@case('only the chosen process\'s files are told with -p', needs=[needs_sampling])
+@case('only files of the chosen process are reported with -p', needs=[needs_sampling])
 def only_targets():
     mine, other = copy_of_sleep('mine'), copy_of_sleep('other')
     with running(mine) as target, running(other) as bystander:

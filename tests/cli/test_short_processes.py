@@ -25,7 +25,7 @@ SIZES = 4
 def many_processes():
     os.mkfifo('done')
     os.mkfifo('go-on')
-    # Again and again the program makes 100,000, says so, and waits. The first two times, or as many as there are until
+    # Again and again the program makes 100,000, reports it, and waits. The first two times, or as many as there are until
     # the first processes are forgotten, bring what is bounded to its size, which depends on how busy the machine is, and
     # may change again when that does. If more than 84 bytes were kept of each process, memory would grow in all of the
     # others. (An address sanitizer would keep what is freed, a thread sanitizer keeps a history, and both are slow:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile says is true: held against a program whose shares are known, and against perf on the same run.
+"""The shares of a profile are right: compared with a program whose shares are known, and against perf on the same run.
 
 The limit of 3 percentage points is for what iaprof gets wrong; chance has to stay clear of it. So many samples are
 taken that 3 points are more than four standard deviations of a share of one half, which is the worst: then one share in

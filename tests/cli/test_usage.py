@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong usage and wrong configuration: one line that says what, why and what to do, status 2, and nothing started."""
+"""Usage and configuration errors: one line with what failed, the cause and the remedy, status 2, and nothing started."""
 import os
 
 from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, NOTHING, PROGRAM, USAGE, case, equal, iaprof, main,
@@ -151,7 +151,7 @@ def empty_file():
     equal(outcome.status, COMPLETE, 'exit status')
 
 
-@case('INI file: a name is looked up in the current folder, then among the examples, and the program says which')
+@case('INI file: a name is looked up in the current folder, then among the examples, and the program prints its path')
 def name_of_example():
     examples = os.path.join(os.path.dirname(PROGRAM), 'examples')
     outcome = iaprof('-c', 'cpu.ini', '--check')
@@ -207,7 +207,7 @@ def two_names():
     os.symlink('there', 'link')
     os.link('there', 'hard-link')
     iaprof('--replay', CAPTURE, '-k', 'csv:output=link', '-k', 'csv.second:output=hard-link').completes()
-    equal(read('there'), 'before', 'what no sink was told to write')
+    equal(read('there'), 'before', 'a file that no sink writes')
     equal(read('link'), read('hard-link'), 'what two equal sinks wrote')
     require(not os.path.islink('link') and read('link') != 'before', 'the link was not replaced')
 

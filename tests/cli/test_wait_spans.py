@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits have the span that their thread works on, and so has their time until the thread runs again.
 
-The function that waits tells which span it is: one is right or wrong for each single record.
+The function that waits identifies the span: one is right or wrong for each single record.
 """
 import collections
 import csv

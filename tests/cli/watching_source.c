@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source that needs no hardware: it changes variables of the command's environment, and tells each file that some
+ * A source that needs no hardware: it changes variables of the command's environment, and reports each file that some
  * process has mapped as code in a metadata record "mapped file", its process before it.
  */
 #include <errno.h>
@@ -24,7 +24,7 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct source, path_name, STRING, "path-name", NULL,
 		      "a list of paths that is prepended twice: first with \"second\","),
 	IAPROF_OPTION(struct source, path_value, STRING, "path-value", NULL, "then with this"),
-	IAPROF_OPTION(struct source, watch, BOOL, "watch", NULL, "mapped files are told"),
+	IAPROF_OPTION(struct source, watch, BOOL, "watch", NULL, "reports mapped files"),
 	IAPROF_OPTION(struct source, unwind, BOOL, "unwind", NULL, "asks for unwind tables"),
 	IAPROF_OPTION(struct source, ends, CHOICE, "ends", NULL,
 		      "how the process ends at the first mapped file or table", .choices = endings),

@@ -12,7 +12,7 @@
 #include "profile/collector.h"
 #include "base/saturating.h"
 
-/* What the collector was told and what it said. */
+/* Input and output of the collector. */
 struct replayed {
 	struct collector *collector;
 	uint64_t samples;

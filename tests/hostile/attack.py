@@ -246,7 +246,7 @@ class Run:
         """One line of standard error has one of these names and a reason."""
         return self.requires(
             any(any(name in line for name in names) and REASON.search(line) for line in self.err.splitlines()),
-            f'no line says that {" or ".join(names)} was refused, and why')
+            f'no message that {" or ".join(names)} was refused, and why')
 
     def judge(self):
         run_text = (f'iaprof {" ".join(self.arguments)}: status {self.status}, {self.elapsed:.1f} s, '

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source that ends the program in one of its callbacks: at= says in which, how= whether by a signal or by exit(). */
+/* A source that ends the program in one of its callbacks: at= selects it, how= selects a signal or exit(). */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

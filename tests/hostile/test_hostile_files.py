@@ -70,7 +70,7 @@ def program_with_build_id_of_truth(name):
 @case('build-id-of-another', True, needs=attack.needs())
 @case('build-id-of-another: it runs first', False, needs=attack.needs())
 def build_id_of_another(stays):
-    """All of them begin during the run, for the Linux kernel tells the build ids of what is mapped then."""
+    """All of them begin during the run, because the Linux kernel reports the build ids of new mappings."""
     with attack.Programs() as programs:
         paths = [program_with_build_id_of_truth(f'other-{number}') for number in range(3)]
         started, truth_started = [], False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Intel's disassembly says of a kernel, read from its text alone: nothing here looks at code's bytes.
+"""The contents of Intel's disassembly of a kernel, from its text alone: nothing here looks at code's bytes.
 
 A kernel is a list of Instruction. Tokens are followed forwards, as the hardware does: all paths from the kernel's start,
 with the owner of each token and how far it is. The decoder searches backwards from a wait. Distances are counted on

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what the decoder says of code (`describe`) with Intel's disassembly of the same bytes, kernel by kernel.
+"""Compares the decoder's output (`describe`) with Intel's disassembly of the same bytes, kernel by kernel.
 
     test_decoder.py DESCRIBE DATA-FOLDER
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The text of single instructions is what libiga64 says of whole kernels: test_text.py DESCRIBE DATA-FOLDER.
+"""The text of single instructions equals that of libiga64 for whole kernels: test_text.py DESCRIBE DATA-FOLDER.
 
 IGA_LIBRARY is the path of libiga64; without it one that is installed is taken.
 """

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs tests/programs/load, whose CPU use is known, and says which of its functions a stack is in. */
+/* Runs tests/programs/load, whose CPU use is known, and returns the function that a stack is in. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sink capture: the file it writes, byte by byte as its README says. */
+/* Sink capture: the file it writes, byte by byte as specified in its README. */
 #include <check.h>
 #include <errno.h>
 #include <lzma.h>

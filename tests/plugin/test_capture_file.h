@@ -25,5 +25,5 @@ void test_capture_write(struct test_bytes *file, const struct test_bytes *record
 /* Appends a block as it would be written, with right checksums, whatever its members say. */
 struct capture_block_header;
 void test_capture_block(struct test_bytes *file, struct capture_block_header header, const void *payload);
-/* Appends an end block that says this. */
+/* Appends an end block with this content. */
 void test_capture_end(struct test_bytes *file, uint32_t number, uint64_t blocks, uint64_t records, uint64_t size);

@@ -40,7 +40,7 @@ static uint64_t counter_value(struct test_host *host, const char *name)
 	return (uint64_t)value;
 }
 
-/* What is true of every run: each tick is accounted for, and each sample is what its schema says. Returns samples. */
+/* What is true of every run: each tick is accounted for, and each sample follows the schema. Returns samples. */
 static uint64_t samples_check(struct test_host *host)
 {
 	uint64_t total = 0;

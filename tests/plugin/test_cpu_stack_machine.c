@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What cpu-stack takes from the machine, and what it says when the machine does not give it. */
+/* What cpu-stack requires from the machine, and its messages if that is missing. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ TEST(stops_without_start)
 	test_host_free(host);
 }
 
-/* Where there is no hardware counter, it says so and names the way out; auto finds it by itself. */
+/* Without a hardware counter, a message states the remedy; auto applies it. */
 TEST(hardware_clock_or_reason)
 {
 	struct test_host *host = test_host_new("cpu-stack", "clock=hardware", NULL);

@@ -35,7 +35,7 @@ struct test_message {
 	char *text;
 };
 
-/* What check_item() was told. */
+/* Arguments of check_item(). */
 struct test_check_item {
 	uint32_t state; /* enum iaprof_check_state */
 	char *name, *text;
@@ -65,7 +65,7 @@ struct test_host {
 	/* A test may change these before test_host_configure(). */
 	struct iaprof_target target; /* the whole system by default */
 	int emit_error;              /* negative errno: emit() returns it and takes nothing */
-	bool output_single;          /* what output_is_single() says */
+	bool output_single;          /* result of output_is_single() */
 	size_t output_limit; /* an output_write() that takes an output above this many bytes fails: ENOSPC; 0 none */
 
 	/* What the instance did; look at it from the test's thread when the source is stopped. */
@@ -156,7 +156,7 @@ const struct iaprof_record_value_type *test_host_value_type(const struct test_ho
 const char *test_host_metadata(const struct test_host *host, const char *key);
 /* The sum of count over the LOST records with this reason (NULL: any); unknown counts are 0. */
 uint64_t test_host_lost(const struct test_host *host, const char *reason);
-/* What check() told of a name; NULL nothing. */
+/* The item of check() with a name; NULL if there is none. */
 const struct test_check_item *test_host_check_item(const struct test_host *host, const char *name);
 /* Whether a message of this level contains text. */
 bool test_host_logged(const struct test_host *host, int level, const char *text);

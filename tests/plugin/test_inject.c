@@ -29,7 +29,7 @@
 /* As many as take a quarter of a minute; TEST_LOADS asks for more, or for fewer where they take longer. */
 #define LOADS 10
 
-/* A host that keeps what it is told. */
+/* A host that keeps its messages. */
 struct listener {
 	struct iaprof_host host;
 	pthread_mutex_t mutex;

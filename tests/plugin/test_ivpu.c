@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source ivpu with a text trace: every call is sent, in the place that its name proves, and what is no call is told. */
+/* Source ivpu with a text trace: every call is sent, at the depth that its name proves, and lines that are not calls
+ * are reported. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>

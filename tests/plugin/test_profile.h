@@ -32,7 +32,7 @@ uint32_t test_profile_frame(struct test_profile *profile, const struct iaprof_fr
 /* Adds a stack of frame ids, root first, and returns its index. */
 uint32_t test_profile_stack(struct test_profile *profile, const uint32_t *frames, uint32_t count);
 void test_profile_value(struct test_profile *profile, uint32_t stack, uint32_t value_type, uint64_t value);
-/* When a value was added, which test_profile_value() is told of, too. */
+/* The time at which a value was added, which is also passed to test_profile_value(). */
 void test_profile_time(struct test_profile *profile, uint32_t stack, uint32_t value_type, uint64_t time,
 		       uint64_t value);
 void test_profile_lost(struct test_profile *profile, const struct iaprof_lost *lost);

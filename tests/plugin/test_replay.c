@@ -219,7 +219,7 @@ static void append_counter(uint32_t id, uint32_t name, uint32_t device, uint32_t
 	count++;
 }
 
-/* Captures of release 0.1 say by name what a device's counter is. What a later one says is its own affair. */
+/* In captures of release 0.1, the name of a device's counter states its role; in later ones, names have no meaning. */
 TEST(gives_counters_of_older_captures_their_role)
 {
 	static const uint32_t wanted[] = { IAPROF_COUNTER_ROLE_ROWS, IAPROF_COUNTER_ROLE_OVERFLOWS,
@@ -431,7 +431,7 @@ static const struct {
 	{ "a;b 12\n", 0, 0, 12, 12 },
 	{ "p 1 10.000001: 7 cycles: \n\t10 f (/bin/p)\n\n", 10000001000, 10000001000, 7, 1 },
 	{ "p cycles: \n\t10 f (/bin/p)\n\n", 0, 0, 1, 1 },
-	/* The interval before is of 10 ms, when nobody says. */
+	/* Without a value, the earlier interval is 10 ms. */
 	{ "interval\t0\t5.0\nkernel\t0x0\t0\t1\t0\t1\t0\neustall\t0x0\t0\t3\t0\t0\t0\t0\t0\t0\t0\t0\t0\n", 4990000001,
 	  5000000000, 3, 3 },
 	{ "interval\t0\t5.0\ninterval\t1\t6.0\nkernel\t0x0\t0\t1\t0\t1\t0\n"
@@ -486,8 +486,8 @@ TEST_LOOP(says_why_a_file_does_not_open, 0, 4)
 
 /* What somebody might write who knows the format: everything but one thing is right. */
 enum hostile {
-	BOMB,       /* a frame that becomes 64 MiB in a block that says 1 MiB */
-	BOMB_SMALL, /* one byte more than the block says */
+	BOMB,       /* a frame that becomes 64 MiB in a block of 1 MiB as stated */
+	BOMB_SMALL, /* one byte more than the block states */
 	TWO_FRAMES,
 	NO_FRAME,
 	SIZE_ZERO,

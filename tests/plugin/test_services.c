@@ -192,7 +192,7 @@ static int timer_open(void)
 	return fd;
 }
 
-/* A timer that calls back as the watch says. */
+/* A timer that calls the callback of a watch. */
 static int watch_timer(struct test_host *test, uint64_t period, struct test_watch watch)
 {
 	ck_assert_uint_ge(period, 1000000);
@@ -280,7 +280,7 @@ static void host_check_item(const struct iaprof_host *host, uint32_t state, cons
 	va_start(arguments, format);
 	ck_assert_int_ge(vasprintf(&text, format, arguments), 0);
 	va_end(arguments);
-	ck_assert_msg(*text && !strchr(text, '\n'), "check_item(): \"%s\" says \"%s\", which is not one line", name,
+	ck_assert_msg(*text && !strchr(text, '\n'), "check_item(): the text of \"%s\", \"%s\", is not one line", name,
 		      text);
 	struct test_check_item item = { .state = state, .name = strdup(name), .text = text };
 	ck_assert(array_push(&test->check_items, item));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * xe-eustall where there is no GPU: what it says of that, and which options it refuses. With a device it is held
+ * xe-eustall where there is no GPU: its messages, and the options that it rejects. With a device it is held
  * against the double's truth in the lab: tests/lab/tests/test_xe_eustall.py.
  */
 #include <check.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ze-usdt on the running Linux kernel, held against a program that fires the probes as often as it is told. */
+/* ze-usdt on the running Linux kernel, compared with a program that fires the probes a given number of times. */
 #include <check.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -181,7 +181,7 @@ TEST(lists_count_when_they_execute)
 	test_host_run(host, 300);
 	ze_fire_do(&fire, "execute 7 1");
 	ze_fire_do(&fire, "execute 99 5");                         /* a list without kernels */
-	ze_fire_do(&fire, "launch a 1 0x800000001000 64 one 1 9"); /* recorded anew, executed in the same interval */
+	ze_fire_do(&fire, "launch a 1 0x800000001000 64 one 1 9"); /* recorded again, executed in the same interval */
 	ze_fire_do(&fire, "execute 9 2");
 	test_host_stop(host);
 	ck_assert_uint_eq(ze_launches(host, &fire, "one", 'a', 0), 3 * 11 + 2);
@@ -239,7 +239,8 @@ TEST(launches_from_before_are_lost)
 	ze_fire_stop(&fire);
 }
 
-/* Code that comes to the address of code that went has its own name, even when nobody tells that the other one went. */
+/* Code that comes to the address of code that went has its own name, even if the unload of the other one was not
+ * reported. */
 TEST(reload_has_its_own_name)
 {
 	struct ze_fire fire = ze_fire_start('1');

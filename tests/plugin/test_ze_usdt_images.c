@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which images of device code ze-usdt takes, what it says of them, and what it does with what others mean badly. */
+/* Images of device code: which ones ze-usdt accepts, the records that it sends, and how it handles malicious ones. */
 #include <check.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static unsigned warnings(const struct test_host *host)
 	return count;
 }
 
-/* How many code objects were refused so far: counted after the reason is told. */
+/* How many code objects were refused so far: counted after the reason is reported. */
 static uint64_t refused(struct test_host *host)
 {
 	test_host_freeze(host);
@@ -70,7 +70,7 @@ static uint64_t refused(struct test_host *host)
 	return count;
 }
 
-/* The range of the sections with code, as readelf says. */
+/* The range of the sections with code, from readelf. */
 static void range_read(const char *path, uint64_t *first, uint64_t *end)
 {
 	char command[4352], line[512];
@@ -290,7 +290,7 @@ TEST(strange_kernels_are_counted)
 	ze_fire_stop(&fire);
 }
 
-/* A map that is too small says how much it lost. */
+/* Losses of a map that is too small are counted. */
 TEST(a_full_map_is_counted)
 {
 	struct ze_fire fire = ze_fire_start('1');

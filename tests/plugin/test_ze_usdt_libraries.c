@@ -176,12 +176,12 @@ static bool is_logged(struct test_host *host, const char *text)
 	return found;
 }
 
-/* The source has looked into what it was told of. */
+/* The source has read the files that were reported to it. */
 static void looked_wait(struct test_host *host, const char *text)
 {
 	for (int turns = 0; turns < 400 && !is_logged(host, text); turns++)
 		test_host_run(host, 50);
-	ck_assert_msg(is_logged(host, text), "nothing says: %s", text);
+	ck_assert_msg(is_logged(host, text), "no message: %s", text);
 }
 
 /* What its owner could change meanwhile is attached to as long as nobody has it open for writing. */
@@ -246,7 +246,7 @@ TEST(command_is_preloaded)
 		snprintf(wanted, sizeof wanted, "LD_PRELOAD=%s", getenv("TEST_ZE_TRACER"));
 		ck_assert_str_eq(host->environment.items[0], wanted);
 		test_host_stop(host);
-		/* A command that told nothing: that has a reason, which the user has to know. */
+		/* A command without records: the reason has to be reported to the user. */
 		ck_assert(test_host_logged(host, IAPROF_LOG_WARNING, "no GPU code was loaded"));
 	} else {
 		ck_assert_int_eq(test_host_configure(host), 0);
@@ -285,7 +285,7 @@ TEST_LOOP(nothing_seen_has_its_reason, 0, 3)
 	ze_fire_stop(&fire);
 }
 
-/* An OpenCL program says nothing about the age of a Level Zero loader, even if it has one as well. */
+/* An OpenCL program does not indicate the age of a Level Zero loader, even if it has one as well. */
 TEST(opencl_is_no_old_loader)
 {
 	if (access(getenv("TEST_ZE_TRACER"), F_OK) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs tests/programs/ze_fire, which fires Level Zero's probes as it is told. */
+/* Runs tests/programs/ze_fire, which fires Level Zero's probes on request. */
 #pragma once
 
 #include <stdbool.h>

@@ -16,7 +16,7 @@ const struct iaprof_record_kernel *ze_kernel(struct test_host *host, uint32_t id
 	while ((record = test_host_next(host, record, IAPROF_RECORD_KERNEL)))
 		if (((const struct iaprof_record_kernel *)record)->id == id)
 			return (const void *)record;
-	ck_abort_msg("kernel %u was not told", id);
+	ck_abort_msg("kernel %u was not announced", id);
 }
 
 uint64_t ze_launches(struct test_host *host, const struct ze_fire *fire, const char *name, char site, uint32_t depth)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a source told of kernels and launches, added up. */
+/* Kernels and launches that a source sent, added up. */
 #pragma once
 
 #include "test_host.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program whose CPU use is known: what a profile of it says can be held against the truth.
+ * A program whose CPU use is known: its profile can be compared with the truth.
  *
  *     load [--gate] shares MILLISECONDS [THREADS]   burn_50, burn_30, burn_15 and burn_5 use that percentage each
  *     load [--gate] fork MILLISECONDS CHILDREN      burn_50 in short-lived children, MILLISECONDS in each, one by one

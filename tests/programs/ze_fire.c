@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that fires Level Zero's probes as it is told, so that what a profile says can be held against the truth. It
+ * A program that fires Level Zero's probes on request, so that its profile can be compared with the truth. It
  * prints "SITE START END", the addresses of site_a and site_b, then obeys lines of standard input until it ends, and
  * prints "done" after each:
  *

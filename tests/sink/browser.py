@@ -14,7 +14,7 @@ import time
 
 
 class Failure(Exception):
-    """The browser, or a script in it, says that something is wrong."""
+    """The browser, or a script in it, reports an error."""
 
 
 NONE = 'there is no Chromium, or no need of it: a sanitizer is in what wrote the page, not in the browser'

@@ -84,7 +84,7 @@ class Trace:
             texts, samples = sequences.get(sequence, ({}, None))
             for kind, items in (only(packet, 'interned') or {}).items():
                 for item in items:
-                    assert (kind, only(item, 'iid')) not in texts, 'a text is told twice'
+                    assert (kind, only(item, 'iid')) not in texts, 'a text is defined twice'
                     texts[kind, only(item, 'iid')] = only(item, 'name') if 'name' in item else item
             if 'sample' in packet:
                 equal((only(packet, 'flags'), clock), (2, MONOTONIC), 'flags and clock')
@@ -117,7 +117,7 @@ class Trace:
         else:
             name = only(track, 'name')
         path = (*self.tracks.get(parent, ()), name)
-        equal(self.tracks.get(only(track, 'id'), path), path, 'a track that is told again')
+        equal(self.tracks.get(only(track, 'id'), path), path, 'a track that is described again')
         self.tracks[only(track, 'id')] = path
         if counter:
             self.units[path] = only(counter, 'unit_name')

@@ -47,7 +47,7 @@ def time_text(nanoseconds):
 
 
 class Tip:
-    """What is told of the thing below the pointer; false: nothing."""
+    """The tooltip of the element below the pointer; false if there is none."""
 
     def __init__(self, found):
         self.title, self.sub, self.text = (found or {}).get('title', ''), (found or {}).get('sub', ''), (found or {}).get(
@@ -195,7 +195,7 @@ class Reader:
         return self.tip_at(*self.at(part, level))
 
     def all_tips(self, level):
-        """-> what is told of each cell of a level that a pointer, which has whole pixels, hits"""
+        """-> the tooltip of each cell of a level that a pointer, which has whole pixels, hits"""
         left, _, width, _ = self.place()
         _, y = self.at(0, level)
         places = [left + (begin + wide / 2) * width for begin, wide in self.places_of(level) if wide * width > 2]
@@ -233,7 +233,7 @@ class Reader:
         self.drawn()
 
     def quality(self):
-        """-> what the panel says of the data"""
+        """-> the text of the data panel"""
         return dict(self.evaluate('[...document.querySelectorAll(".quality dt")].map(name => [name.textContent, '
                                   'name.nextSibling.textContent])'))
 

@@ -472,7 +472,7 @@ def hostile_names_stay_names(window):
 
 
 def totals_are_those_of_the_profile(window):
-    """What is not listed, listed twice, or in no listing is told and counted; value types are kept apart. Ids
+    """What is not listed, listed twice, or in no listing is reported and counted; value types are kept apart. Ids
     come in any order."""
     records = Records()
     records.listing(5, 'five', [(0, 'mov', '', '', 0, [])])
@@ -710,7 +710,7 @@ def a_file_that_is_not_what_was_compiled_is_told(window):
         page = make_page(records.list, [stalled(1, 'f', 'mov', 'sbid', 0, 5)], options=[f'sources={folder}'])
     reader = Reader(window, page)
     equal(reader.evaluate('document.querySelector("#code-sources .missing").textContent'),
-          'The code has line 9, but the file has 2: it is not the file that was compiled.', 'what is told')
+          'The code has line 9, but the file has 2: it is not the file that was compiled.', 'message')
     equal([row[0][0] for row in reader.rows('code-sources')], ['1', '2', '9'], 'lines')
 
 

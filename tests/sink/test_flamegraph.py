@@ -154,7 +154,7 @@ def search_tells_the_share(window):
     entries = reader.evaluate('history.length')
     assert 'not a valid expression' in reader.search('/(/'), reader.text('matched')
     equal(reader.evaluate('history.length'), entries, 'typing adds nothing to the history')
-    equal(window.wrong(), [], 'a wrong expression is told, not thrown')
+    equal(window.wrong(), [], 'an error in an expression is shown, not thrown')
     equal(reader.search(''), '', 'no search')
 
 
@@ -217,7 +217,7 @@ def stall_reasons_are_shown_and_hidden(window):
     reader.click_on('#reason-bar button')
     after = [reader.colour(part, 'reason') for part in (0.1, 0.6)]
     assert after[0] == before[0] and after[1] != before[1], f'{before} {after}'
-    equal(reader.evaluate('document.querySelector("#reason-bar button").getAttribute("aria-pressed")'), 'true', 'told')
+    equal(reader.evaluate('document.querySelector("#reason-bar button").getAttribute("aria-pressed")'), 'true', 'pressed')
     reader.click_on('#reason-bar button')
     equal([reader.colour(part, 'reason') for part in (0.1, 0.6)], before, 'clicked again')
     # With Control it hides.
@@ -310,7 +310,7 @@ def the_policy_holds(window):
     asked = reader.evaluate('fetch("https://example.org/").then(() => "was allowed", () => "was refused")')
     equal(asked, 'was refused', 'a request')
     equal(reader.evaluate('window.broken'), None, 'a script that was put in')
-    assert len(window.wrong()) >= 3, f'what was refused is told: {window.wrong()}'
+    assert len(window.wrong()) >= 3, f'rejected input is reported: {window.wrong()}'
 
 
 def unknown_and_lost_are_told(window):
@@ -570,7 +570,7 @@ def what_ran_is_in_the_title(window):
     equal((reader.text('title'), reader.evaluate('document.title')), ('a run', 'a run - iaprof'), 'title')
     reader.click_on('#more')
     reader.click_on('#show-about')
-    equal(reader.is_seen('#metadata'), True, 'what the run says of itself')
+    equal(reader.is_seen('#metadata'), True, 'metadata of the run')
 
 
 CASES = (frames_have_their_shares, zoom_and_back, zooming_moves_and_ends, keys_go_everywhere, tab_reaches_all_in_order,

@@ -226,7 +226,7 @@ def filters_leave_stacks_out(window):
 
     fill('focus', 'b')
     equal(reader.text('whole-sum'), '450 samples', 'stacks with b')
-    equal(reader.texts('#filters button'), ['focus b  ×'], 'what is chosen is told')
+    equal(reader.texts('#filters button'), ['focus b  ×'], 'the selection is shown')
     fill('ignore', 'y')
     equal(reader.text('whole-sum'), '300 samples', 'but not those with y')
     reader.click_text('#filters button', 'focus b  ×')

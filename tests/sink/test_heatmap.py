@@ -205,7 +205,7 @@ def stacks_may_be_kept_by_wider_slots(window):
     assert f'Resolution 80{THIN}ms' in looker.text('facts-shown'), looker.text('facts-shown')
     looker.drag(0.102, 0.118)
     equal(looker.whole(), str(2 ** 4 + 2 ** 5 + 2 ** 6 + 2 ** 7), 'the slot around it')
-    equal(looker.chip(), f'80{THIN}ms from 80{THIN}ms', 'which is told')
+    equal(looker.chip(), f'80{THIN}ms from 80{THIN}ms', 'label of the selection')
 
 
 def an_hour_fits(window):

@@ -157,7 +157,7 @@ def each_interval_has_its_own():
     equal(folded('intervals'), {'p;7;main;-;k_[G];add_[g];active_[g];0x10_[g]': 1 + 2 + 4 + 5}, 'the whole')
 
 
-def a_string_told_anew_counts_from_there():
+def a_string_defined_again_counts_from_there():
     """Strings of a kernel may change below it, by whichever of its ids; and each stall has those of its time."""
     counts = '\t1' + '\t0' * 9 + '\n'
     stream = ('string\t2\tp\nstring\t3\tmain\nstring\t4\tk\nstring\t6\tf.cl\ninterval\t0\t100.000000\n'
@@ -168,8 +168,8 @@ def a_string_told_anew_counts_from_there():
                                 (5, 'add', 'q;7;a;b;-;g.cl_[G];l_[G];add_[g];')):
         stream += f'string\t{number}\t{text}\neustall\t0x10\t5' + counts
         expected.append(stack + 'active_[g];0x10_[g]')
-    pathlib.Path('anew').write_text(stream, encoding='ascii')
-    equal(folded('anew'), {stack: 1 for stack in expected}, 'stacks')
+    pathlib.Path('again').write_text(stream, encoding='ascii')
+    equal(folded('again'), {stack: 1 for stack in expected}, 'stacks')
 
 
 def a_stack_that_is_cut_keeps_its_mark():
@@ -187,7 +187,7 @@ def a_stack_that_is_cut_keeps_its_mark():
 CASES = [lines_are_those_of_the_format, each_reason_has_its_column, what_is_not_known_is_0_and_the_file_1,
          others_are_counted_and_said, names_are_made_safe, marks_and_what_is_waited_for, lost_amounts_are_metrics,
          a_profile_without_stalls_has_the_first_line, the_replay_has_the_same_stacks_and_totals,
-         each_interval_has_its_own, a_string_told_anew_counts_from_there, a_stack_that_is_cut_keeps_its_mark]
+         each_interval_has_its_own, a_string_defined_again_counts_from_there, a_stack_that_is_cut_keeps_its_mark]
 
 if __name__ == '__main__':
     sys.exit(run_cases(CASES) != 0)

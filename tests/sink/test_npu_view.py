@@ -224,7 +224,7 @@ def calls_have_their_rows(window):
           'a call in it')
     equal(reader.point(31 / length, 4 * row), [], 'after it')
     lines = reader.point(75 / length, 3 * row)
-    equal(lines[0], '3 calls of DRM_IOCTL_IVPU_SUBMIT, added up', 'calls that nobody told apart')
+    equal(lines[0], '3 calls of DRM_IOCTL_IVPU_SUBMIT, added up', 'calls that were added up')
     assert '6 ms together' in lines and 'from 70 ms to 80 ms' in lines, lines
     # 6 of 10 ms: the lower part of the row.
     low, high = (reader.colour(75 / length, 3 * row, below) for below in (3, -6))
@@ -564,7 +564,7 @@ def trace_path():
 
 
 def summary_of(*arguments):
-    """A run of iaprof -> what it says at the end"""
+    """A run of iaprof -> its summary"""
     return subprocess.run([os.environ['TEST_IAPROF'], *arguments], check=True, stdin=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, encoding='utf-8').stderr
 
@@ -619,7 +619,7 @@ def nanoseconds(text):
 
 
 def the_terminal_says_the_same(window):
-    """A capture of many jobs is replayed: what the summary says of them is what the page says."""
+    """A capture of many jobs is replayed: the summary and the page have the same numbers."""
     chance = random.Random(5)
     jobs = []
     for number in range(500):

@@ -21,7 +21,7 @@ EXISTING, FORK, EXEC, NAME, EXIT = 1, 2, 3, 4, 5
 API, IOCTL, FUNCTION, CONTEXT = 1, 2, 3, 4
 SCHEDULER, STATISTICS = 1, 2
 SECOND, MS = 1000000000, 1000000
-START = 1000 * SECOND  # of what is told here
+START = 1000 * SECOND  # of the trace
 THREAD = ('process 7', 'thread 8')
 DEVICE = 'Intel NPU (0000:00:0b.0)'
 NAMES = ['</script>', '"quoted" \\ back', '🔥', 'a' * 10000, b'\xff\xfe', b'\x1b[31m', 'new\nline', 'f(int&&)::g<T>',
@@ -65,7 +65,7 @@ def drawn(slices):
 
 
 def calls_nest_on_their_thread(_):
-    """They are told when they end, the inner ones first, and may begin and end at the same time."""
+    """They are sent when they end, the inner ones first, and may begin and end at the same time."""
     trace = write([*setting(), call('inner', 10, 5, 2, 'middle'), call('last', 15, 5, 2, 'middle'),
                    call('middle', 10, 10, 1, 'outer'), call('outer', 10, 20, result=-22),
                    call('next', 30, 1), call('other', 12, 30, tid=9)])
@@ -73,7 +73,7 @@ def calls_nest_on_their_thread(_):
                                      ('last', 15, 5, 2), ('next', 30, 1, 0)], 'calls')
     equal(drawn(trace.on('process 7', 'thread 9')), [('other', 12, 30, 0)], 'calls of the other thread')
     outer, middle, *_ = trace.on(*THREAD)
-    equal(outer.values, {'result': -22, 'self (ns)': 0}, 'what is told of a call')
+    equal(outer.values, {'result': -22, 'self (ns)': 0}, 'attributes of a call')
     equal(middle.values['inside of'], 'outer', 'the call around it')
     equal(trace.processes, {7: 'model'}, 'processes')
 
@@ -138,7 +138,7 @@ def jobs_wait_and_run(_):
     equal(drawn(waits), [('job waits', 0, 2, 0), ('job waits', 1, 9, 0), ('job waits', 4, 16, 0)], 'waits')
     equal([item.flow for item in waits], [item.flow for item in runs[:3]], 'what joins the parts of a job')
     equal(len({item.flow for item in runs}), 5, 'jobs')
-    equal('begin of work' in runs[2].values and 'begin of work' not in runs[1].values, True, 'what is not told')
+    equal('begin of work' in runs[2].values and 'begin of work' not in runs[1].values, True, 'unknown begin of work')
 
 
 def launches_have_the_names_that_come_later(_):
@@ -303,7 +303,7 @@ def what_has_no_lane_is_told(_):
 
 
 def texts_are_told_again(_):
-    """More names than are kept: what was told is forgotten, and told again."""
+    """More names than are kept: definitions are forgotten, and written again."""
     names = [f'function {number}' for number in range(20000)]
     trace = write([*setting(), *(call(name, number, 0.5, tid=8) for number, name in enumerate([*names, names[0]]))])
     equal([item.name for item in trace.on(*THREAD)], [*names, names[0]], 'calls')

@@ -33,7 +33,7 @@ def pprof(path, *arguments):
 
 
 def traces(path, *arguments):
-    """-> {stack, the leaf first: value}, from what pprof -traces says in plain numbers"""
+    """-> {stack, the leaf first: value}, from pprof -traces in plain numbers"""
     found, stack, value = collections.Counter(), [], None
     for line in pprof(path, '-traces', *arguments).splitlines() + ['-----------+']:
         if line.startswith('-----------+'):
@@ -196,7 +196,7 @@ class Server:
         wait_until(self.listens, 'pprof -http')
 
     def listens(self):
-        """It says that it serves before it does."""
+        """Its message comes before it serves."""
         equal(self.process.poll(), None, 'how pprof -http ended')
         with contextlib.suppress(OSError), socket.create_connection(('127.0.0.1', self.port)):
             return True

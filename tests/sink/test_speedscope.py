@@ -112,7 +112,7 @@ class Viewer:
         self.window.wait_for('document.body?.innerText.includes("Sandwich")')
 
     def functions(self):
-        """What its table says -> {name: (total, self)}"""
+        """Its table -> {name: (total, self)}"""
         self.window.press('3')
         shown = self.window.wait_for('/%[)]/.test(document.body.innerText) && document.body.innerText')
         rows = re.findall(r'([\d.,]+)(\S*) \([^)]*%\)\s+([\d.,]+)(\S*) \([^)]*%\)\s+(.*)', shown)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The sink summary: its JSON is valid by its schema, and what it says is what the stacks were made of. TAP."""
+"""The sink summary: its JSON is valid by its schema, and its numbers are those of the stacks. TAP."""
 import json
 import os
 import pathlib

@@ -37,7 +37,7 @@ def record(wrap=()):
                            '-k', f'ring:folder={folder}'], stderr=subprocess.DEVNULL) as process:
         try:
             end = time.monotonic() + 60
-            # On a busy machine an interval may pass before the source tells anything.
+            # On a busy machine an interval may pass before the source sends anything.
             while not (found := next(filter(has_samples, sorted(folder.glob('2*.iaprof'))[1:]), None)):
                 assert time.monotonic() < end and process.poll() is None, 'no segments'
                 time.sleep(0.02)

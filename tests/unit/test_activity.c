@@ -138,7 +138,7 @@ TEST(jobs_belong_to_the_process_of_their_time)
 	process_event(5, IAPROF_PROCESS_EXIT, "", 300);
 	process_event(5, IAPROF_PROCESS_FORK, "second", 400);
 	job(5, 410, 420, 450, IAPROF_JOB_DONE);
-	job(5, 250, 260, 290, IAPROF_JOB_DONE); /* told late */
+	job(5, 250, 260, 290, IAPROF_JOB_DONE); /* reported late */
 	process_event(5, IAPROF_PROCESS_NAME, "renamed", 460);
 	run_activity_place(&activity, 500);
 	const struct iaprof_activity *now = content();

@@ -548,7 +548,7 @@ TEST(refuses_definitions_that_contradict_or_leap)
 	ck_assert_int_eq(intern_define_string(intern, &string.head), 0);
 	ck_assert_str_eq(intern_text(intern, id + 10), "two");
 	ck_assert_str_eq(intern_text(intern, id + 5), "");
-	/* A text may be told under many ids; the first is the one that it has here. */
+	/* A text may be defined with many ids; the first one is its id here. */
 	for (string.head.id = id + 11; string.head.id < id + 1000; string.head.id++)
 		ck_assert_int_eq(intern_define_string(intern, &string.head), 0);
 	ck_assert_str_eq(intern_text(intern, id + 999), "two");

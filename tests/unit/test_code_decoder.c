@@ -385,7 +385,7 @@ TEST(an_image_is_loaded_with_a_bias)
 	run_close(&run);
 }
 
-/* Without an address, the first kernel that is heard of says where all of the image is. */
+/* Without an address, the first kernel that is announced determines the address of the whole image. */
 TEST(a_kernel_says_the_bias)
 {
 	struct run run;

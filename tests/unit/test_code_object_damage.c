@@ -190,7 +190,7 @@ TEST(symbols_outside_of_their_section_are_refused)
 		zebin_symbol(bytes, "matmul_tile")->st_value = values[i];
 		struct code_object *object = open_bytes(bytes, size);
 		ck_assert_uint_eq(code_object_damage(object).symbols, 1);
-		/* The section's name still says whose code it is. */
+		/* The section's name still identifies its kernel. */
 		const struct code_function *function = find_function(object, "matmul_tile");
 		ck_assert_uint_eq(function->address, 0xffff8000ffbe0000);
 		ck_assert_uint_eq(function->size, 0x780);

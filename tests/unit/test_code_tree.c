@@ -12,7 +12,7 @@ static void count_space(void *context, uint32_t space)
 	counts[space]++;
 }
 
-/* Whatever the order of the addresses; and what is not there is not told. */
+/* Whatever the order of the addresses; and nothing else is visited. */
 TEST_LOOP(it_is_never_deep_and_gives_what_was_there, 0, 3)
 {
 	enum { COUNT = 10000 };

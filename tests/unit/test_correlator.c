@@ -75,7 +75,7 @@ static void take_stalls_of(uint32_t device, uint64_t count, uint64_t to)
 	take(STALLS, &record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, to);
 }
 
-/* A source says what the samples of each of its devices count; those of release 0.1 did not. */
+/* A source states the value type of each of its devices; those of release 0.1 did not. */
 /* A launch from a stack of as many functions, and the samples of its GPU kernel. */
 static void launch_from_depth(size_t depth)
 {
@@ -136,7 +136,7 @@ TEST(samples_of_devices_beyond_the_limit_are_stalls)
 	ck_assert_uint_eq(total_of("gpu-stalls", "count"), 7);
 }
 
-/* The summary has what a source says that its counters are, whatever they are called. */
+/* The summary has the counters by their roles, whatever their names. */
 TEST(counters_have_the_role_that_their_source_says)
 {
 	static const uint32_t roles[] = { IAPROF_COUNTER_ROLE_NONE, IAPROF_COUNTER_ROLE_ROWS,
@@ -235,7 +235,7 @@ TEST(samples_wait_for_their_code_and_launches)
 	tell(3 * SECOND);
 	synchronize(3500 * MILLISECOND);
 	ck_assert_uint_eq(statistics().samples, 30);
-	/* Nobody ever tells: they do not wait for ever. */
+	/* The source never reports progress: they do not wait for ever. */
 	take_relative(0x1000, 1, 4 * SECOND, 4100 * MILLISECOND);
 	take_relative(0x5000, 1, 4 * SECOND, 4100 * MILLISECOND);
 	synchronize(6 * SECOND);

@@ -145,7 +145,7 @@ TEST_LOOP(code_that_is_replaced_shares_the_part_of_its_process, 0, 4)
 	ck_assert_uint_eq(sum("second;site_c;-;multiply"), 800 - of_process);
 }
 
-/* The same where the sample says whose it is: what was launched before has no part. */
+/* The same if the sample states its process: what was launched before has no part. */
 TEST(code_that_was_launched_in_the_interval_has_all)
 {
 	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
@@ -397,7 +397,7 @@ TEST(value_types_are_bounded)
 	ck_assert_uint_eq(total_of("type q", "count"), 0);
 }
 
-/* A sample waits until its source has told all of its time, and a SYNC came later; or for CORRELATOR_HOLD. */
+/* A sample waits until its source has reported progress to its time, and a SYNC came later; or for CORRELATOR_HOLD. */
 TEST_LOOP(samples_wait_until_all_is_told, 0, 2)
 {
 	uint64_t time = 20 * SECOND;
@@ -420,7 +420,7 @@ TEST_LOOP(samples_wait_until_all_is_told, 0, 2)
 	finish(100, 0, 0);
 }
 
-/* Of so many sources of code it is known what they have told; further ones are not waited for. */
+/* The progress of so many sources of code is known; further ones are not waited for. */
 TEST_LOOP(sources_that_are_waited_for_are_bounded, 0, 2)
 {
 	enum { ROOM = 64 };

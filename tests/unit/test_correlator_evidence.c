@@ -128,7 +128,7 @@ TEST(of_very_many_processes_the_busy_one_is_found)
 	}
 	take_activity(399, IAPROF_ACTIVITY_SCHEDULER, 90 * MILLISECOND, NULL, 3 * SECOND, 4 * SECOND);
 	take_relative(0x1000, 50, 3 * SECOND, 4 * SECOND);
-	take_relative(0x1000, 7, 20 * SECOND, 21 * SECOND); /* nobody says who was busy */
+	take_relative(0x1000, 7, 20 * SECOND, 21 * SECOND); /* it is not known who was busy */
 	finish(100, 14, 0);
 	ck_assert_uint_eq(sum("worker;site_a;-;mine"), 100 + sum("worker;site_a;-;[ambiguous];mine"));
 }
@@ -218,7 +218,7 @@ TEST(an_exec_that_is_told_late_ends_the_old_program_only)
 	ck_assert_uint_eq(collector_statistics(collector).correlator.launches_unknown, 0);
 }
 
-/* Their ends are told before their code is: nothing of them stays. */
+/* Their ends are reported before their code: nothing of them stays. */
 TEST(short_programs_leave_nothing_behind)
 {
 	for (uint32_t i = 0; i < 5000; i++) {
@@ -277,7 +277,7 @@ TEST(ambiguous_samples_are_shared_by_busy_time_and_launches)
 	ck_assert_uint_eq(sum("second;site_b;-;[ambiguous];multiply"), 200);
 }
 
-/* Of unknown code it is known whose it is when one process alone was busy, and the scheduler says so. */
+/* Of unknown code it is known whose it is when one process alone was busy, and the scheduler reports it. */
 TEST(unknown_code_is_the_only_busy_process_s)
 {
 	take_activity(10, IAPROF_ACTIVITY_SCHEDULER, 600 * MILLISECOND, "copy", 30 * SECOND, 31 * SECOND);

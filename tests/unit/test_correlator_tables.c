@@ -67,7 +67,7 @@ TEST(busy_time_is_spread_evenly)
 	ck_assert_double_eq(busy_time(10, 150, 250), 25 + 50);
 	for (size_t i = 0; i < busy.count; i++)
 		ck_assert_uint_eq(busy.items[i].label, busy.items[i].pid == 10 ? 7 : 0);
-	/* Nobody says who kept another device, or one of another source, busy. */
+	/* It is not known who kept another device, or one of another source, busy. */
 	device_activity_find(&activity, 4, 1, 0, 1000, &busy);
 	ck_assert_uint_eq(busy.count, 0);
 	device_activity_find(&activity, 3, 2, 0, 1000, &busy);
@@ -377,7 +377,7 @@ TEST(launches_before_count_else_those_after)
 	for (uint32_t i = 0; i < 6; i++) {
 		ck_assert_double_eq(share_of(100 + i, 6 * SECOND, 7 * SECOND, false), before[i]);
 		ck_assert_double_eq(share_of(100 + i, 5 * SECOND + 1, 8 * SECOND - 1, false), before[i]);
-		/* Nothing was before this: a new kernel, whose launches are told late. */
+		/* Nothing was before this: a new kernel, whose launches are reported late. */
 		ck_assert_double_eq(share_of(100 + i, 1, 2, false), i < 2 ? 7 + i : 0);
 	}
 	uint32_t position = kernels_at(&kernels, 10, 0x1000, 5);
@@ -459,7 +459,7 @@ TEST(kernels_go_some_time_after_their_process)
 	ck_assert_uint_eq(kernels.ended, 2);
 	kernels_end_process(&kernels, 10, 25);
 	ck_assert_uint_eq(kernels.ended, 2);
-	ck_assert(launch(1, 100, 1, 40, 40)); /* told late */
+	ck_assert(launch(1, 100, 1, 40, 40)); /* reported late */
 	kernels_forget(&kernels, 20);
 	ck_assert_uint_ne(kernels_at(&kernels, 10, 0x1000, 5), KERNEL_NONE);
 	kernels_forget(&kernels, 40);
@@ -575,7 +575,7 @@ TEST(parts_add_up)
 		ck_assert_uint_eq(split.targets.items[i].part, i == 1);
 }
 
-/* Balances of so many stacks are remembered; with more all begin anew. */
+/* Balances of so many stacks are remembered; with more, all are reset. */
 TEST(balances_are_bounded)
 {
 	enum { ROOM = 65536 };

@@ -105,7 +105,7 @@ TEST(everything_refused_is_counted)
 	ck_assert_uint_eq(values[2], 2 * 1002);
 }
 
-/* A source tells of a kernel once: without it all launches of the run would have no name. */
+/* A source announces a kernel once: without it, all launches of the run would have no name. */
 TEST(what_gives_others_a_meaning_is_taken)
 {
 	struct {

@@ -225,7 +225,7 @@ TEST(use_is_told_by_the_second)
 	ck_assert_double_eq(value_of(DEVICE_COUNTER_MEMORY), 4096);
 	ck_assert_double_eq(value_of(DEVICE_COUNTER_FREQUENCY), 1.4e9);
 	ck_assert_double_eq(value_of(DEVICE_COUNTER_AWAKE), 1);
-	/* A file that goes away is counted; one that says less than before, after a reset, is no utilization. */
+	/* A file that goes away is counted; one that is lower than before, after a reset, is no utilization. */
 	char path[512];
 	snprintf(path, sizeof path, "%s/devices/0000:00:0b.0/npu_memory_utilization", folder);
 	ck_assert_int_eq(unlink(path), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which functions of a module are watched: by patterns, of what a kernel says that it can trace. */
+/* Which functions of a module are watched: by patterns, among those that a Linux kernel can trace. */
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@
 
 #define KERNELS 1000u
 
-/* The profiler, and what the probe told it since its last turn, as the BPF program's maps do. */
+/* The profiler, and what the probe has reported since its last turn, as in the BPF program's maps. */
 static struct {
 	struct iaprof_host host;
 	struct count_areas areas;
@@ -588,7 +588,7 @@ TEST(impossible_contents_are_lost_and_end_the_area)
 
 	area->cells[9].count = 5; /* of an earlier profiler */
 	ck_assert_int_eq(count_areas_add(&profiler.areas, &process, 1, again), 0);
-	/* Nobody says what is counted: lost, after some turns. */
+	/* The counted kernel is not announced: lost, after some turns. */
 	area->cells[3].tag = ZE_COUNT_CELLS + 3;
 	area->cells[3].count = 7;
 	area->cells[3].last_time = UINT64_MAX;

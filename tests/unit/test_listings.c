@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that have samples are told with all of their instructions, with the real decoder plugin: each against what
- * independent tools say of it. One sample is enough, and each function is told once.
+ * Functions that have samples are listed with all of their instructions, by the real decoder plugin, and compared with
+ * what independent tools say of it. One sample is enough, and each function is listed once.
  */
 #include <check.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static void check_attributes(const struct iaprof_record_code_listing *listing, c
 	}
 }
 
-/* What was told of one kernel. */
+/* The listing of one kernel. */
 struct told {
 	char name[128];
 	uint32_t id;
@@ -215,7 +215,7 @@ TEST_LOOP(every_instruction_of_what_was_sampled_is_told_once, 0, zebin_fixture_c
 	array_free(&all);
 }
 
-/* Nobody asks: nothing is told, and offsets name no listing. */
+/* Without a request there are no listings, and offsets name none. */
 TEST(without_a_sink_that_asks_nothing_is_told)
 {
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");

@@ -49,7 +49,7 @@ static struct iaprof_plugin description(uint32_t kind)
 	};
 }
 
-/* NULL: it is taken; else what the refusal says. */
+/* NULL: it is accepted; else a part of the error message. */
 static void expect(struct iaprof_plugin theirs, const char *refusal)
 {
 	struct plugin plugin = { 0 };
@@ -57,7 +57,7 @@ static void expect(struct iaprof_plugin theirs, const char *refusal)
 	int result = plugin_take_description(&plugin, &theirs, theirs.name ? theirs.name : "a-plugin2", &error);
 	ck_assert_msg(refusal ? result == -EINVAL : !result, "%d, \"%s\", expected \"%s\"", result, error.text,
 		      refusal ? refusal : "");
-	ck_assert_msg(!refusal || strstr(error.text, refusal), "\"%s\" does not say \"%s\"", error.text, refusal);
+	ck_assert_msg(!refusal || strstr(error.text, refusal), "\"%s\" does not contain \"%s\"", error.text, refusal);
 	if (!refusal) {
 		ck_assert_ptr_nonnull(plugin.description.description);
 		ck_assert_uint_eq(plugin.options.count, theirs.option_count);

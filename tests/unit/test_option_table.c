@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Option tables: what a user may write, what a table may not be, and what --help says. */
+/* Option tables: the values that a user may write, the tables that are rejected, and the text of --help. */
 #include <check.h>
 #include <errno.h>
 #include <stdbool.h>

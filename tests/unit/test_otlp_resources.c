@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sink otlp says of processes: containers and pods by their cgroups, and attributes that are given. */
+/* Resource attributes of processes in sink otlp: containers and pods by their cgroups, and attributes that are given.
+ */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>

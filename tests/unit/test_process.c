@@ -198,7 +198,7 @@ TEST(the_time_of_a_fork_belongs_to_both)
 	MAP(table, 100, 1, 0x1000, 0x2000, "/before");
 	FORK(table, 200, 2, 1);
 	MAP(table, 201, 1, 0x1000, 0x2000, "/after");
-	MAP(table, 150, 1, 0x3000, 0x4000, "/late"); /* told late */
+	MAP(table, 150, 1, 0x3000, 0x4000, "/late"); /* reported late */
 	ck_assert_str_eq(ask_path(table, 200, 2, 0x1000), "/before");
 	ck_assert_str_eq(ask_path(table, 300, 2, 0x1000), "/before");
 	ck_assert_str_eq(ask_path(table, 300, 2, 0x3000), "/late");
@@ -305,7 +305,7 @@ TEST(the_latest_name_counts)
 	ck_assert_str_eq(NAME_AT(table, 2, 300), "third");
 	NAME(table, 300, 2, "");
 	ck_assert_str_eq(NAME_AT(table, 2, 300), "third");
-	/* An exec that is told late takes the names from its time on. */
+	/* An exec that is reported late replaces the names from its time on. */
 	EXEC(table, 200, 2, "");
 	ck_assert_str_eq(NAME_AT(table, 2, 199), "");
 	ck_assert_str_eq(NAME_AT(table, 2, 200), "third");
@@ -315,7 +315,7 @@ TEST(the_latest_name_counts)
 	ck_assert_uint_eq(process_table_count(table), 3);
 }
 
-/* A program ends once, at the earliest time that was told; at that time it is still there. */
+/* A program ends once, at the earliest time that was reported; at that time it is still there. */
 TEST(a_program_has_one_end)
 {
 	FORK(table, 100, 2, 1);
@@ -348,7 +348,7 @@ TEST(a_program_has_one_end)
 	ck_assert_uint_eq(process_table_by_serial(table, 3)->pid, 2);
 }
 
-/* The end of one program, told late, divides what was known of its pid. */
+/* The end of one program, reported late, divides what was known of its pid. */
 TEST(an_end_that_is_told_late_divides)
 {
 	FORK(table, 100, 2, 0);
@@ -385,7 +385,7 @@ TEST(names_are_inherited_over_generations)
 	ck_assert_uint_eq(process_table_find(table, 2, 200)->parent_pid, 1);
 }
 
-/* A look through /proc says who the parent is where nobody knows; an exec keeps it. */
+/* A scan of /proc provides an unknown parent; an exec keeps it. */
 TEST(parents_are_the_first_that_are_told)
 {
 	EXISTING(table, 10, 5, 4, "a");
@@ -395,7 +395,7 @@ TEST(parents_are_the_first_that_are_told)
 	ck_assert_uint_eq(process_table_find(table, 5, 40)->parent_pid, 4);
 	feed_process(table, 50, IAPROF_PROCESS_EXEC, 6, 2, "c");
 	ck_assert_uint_eq(process_table_find(table, 6, 50)->parent_pid, 2);
-	/* An exec that was told before its fork. */
+	/* An exec that was reported before its fork. */
 	EXEC(table, 120, 7, "d");
 	EXEC(table, 130, 7, "e");
 	FORK(table, 110, 7, 5);

@@ -333,7 +333,7 @@ TEST(a_mapped_file_is_told_once)
 		memset((array)->items, 0, (array)->count * sizeof *(array)->items);                                    \
 	} while (0)
 
-/* A full table of names begins anew, and so does one of files: then files are reported again. */
+/* A full table of names is cleared, and so is one of files: then files are reported again. */
 TEST(tables_of_mapped_files_are_bounded)
 {
 	enum { ROOM = 65536 };

@@ -143,7 +143,7 @@ TEST(numbers_are_finite)
 #define WORDS(count) ((count) * sizeof(uint64_t))
 #define FRAMES(count) ((count) * sizeof(struct iaprof_record_frame))
 
-/* One element less behind the fixed part than it says, and one more than is allowed, are wrong. */
+/* One element less than stated after the fixed part, and one more than allowed, are wrong. */
 TEST(arrays_fit)
 {
 	RIGHT(WORDS(1), stack, STACK, .id = 1, .count = 1);

@@ -84,7 +84,7 @@ TEST(metadata_has_the_last_value_of_a_key)
 	ck_assert_ptr_null(run_metadata_find_metadata(&facts, "k254"));
 }
 
-/* What one source says does not replace what another one said. */
+/* A value of one source does not replace that of another one. */
 TEST(metadata_of_several_sources_is_told_apart)
 {
 	take_source(1, "cpu");

@@ -105,7 +105,7 @@ static int watch_emit(void *context, const struct iaprof_batch *batch)
 	struct watch *into = context;
 	const struct iaprof_record *record = NULL;
 	while ((record = iaprof_batch_next(batch, record))) {
-		/* The end of a process whose first thread ended before others is told last. */
+		/* The end of a process whose first thread ended before others is reported last. */
 		bool is_exit = record->type == IAPROF_RECORD_PROCESS &&
 			       ((const struct iaprof_record_process *)record)->event == IAPROF_PROCESS_EXIT;
 		if (!is_exit && record->time < into->last_time)
@@ -563,7 +563,7 @@ TEST(what_does_not_fit_is_counted_and_looked_for)
 	struct child child = child_start("unseen", "wait", NULL);
 	child_reply(&child);
 	drain();
-	for (int i = 0; i < 10; i++) /* so that an old kernel says what it lost */
+	for (int i = 0; i < 10; i++) /* so that an old Linux kernel reports its losses */
 		short_process();
 	drain();
 	for (size_t i = 0; i < watch.events.count; i++)

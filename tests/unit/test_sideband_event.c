@@ -252,7 +252,7 @@ TEST(bodies_are_whole)
 	static const struct {
 		uint32_t type;
 		size_t size;
-		uint32_t tid; /* 0: it says nothing of a thread */
+		uint32_t tid; /* 0: it is not of a thread */
 		bool has_parent;
 	} types[] = { { PERF_RECORD_FORK, 24, 3, true },   { PERF_RECORD_EXIT, 24, 3, true },
 		      { PERF_RECORD_COMM, 8, 2, false },   { PERF_RECORD_LOST, 16, 0, false },
@@ -273,7 +273,7 @@ TEST(bodies_are_whole)
 			ck_assert_uint_eq(event.pid, types[i].tid ? 1 : 0);
 			ck_assert_uint_eq(event.parent_pid, types[i].has_parent ? 2 : 0);
 			ck_assert_int_eq(event.kind == SIDEBAND_OTHER, types[i].type == PERF_RECORD_THROTTLE);
-			/* One that is longer than it says that it is, and shorter. */
+			/* One that is longer than stated, and one that is shorter. */
 			ck_assert(!sideband_event_decode(builder.bytes, builder.size + 8, &event));
 			ck_assert(!sideband_event_decode(builder.bytes, builder.size - 8, &event));
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sink that stands still: it misses samples, and is told how many; what gives records their meaning reaches it. */
+/* A sink that is blocked: it misses samples, whose number it receives; the records that others depend on reach it. */
 #include <check.h>
 #include <semaphore.h>
 #include <stdlib.h>

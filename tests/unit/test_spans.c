@@ -192,7 +192,7 @@ START_TEST(replayed_spans_beyond_the_limit_are_dropped)
 }
 END_TEST
 
-/* A table that is made anew has the stacks that are kept, and only their spans. */
+/* A table that is rebuilt has the stacks that are kept, and only their spans. */
 START_TEST(stacks_move_with_their_span)
 {
 	struct frame_table from = { 0 }, to = { 0 };

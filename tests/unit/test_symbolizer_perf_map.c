@@ -260,7 +260,7 @@ TEST(a_map_that_grows)
 	append_text(scene.path, "0 second\n");
 	check_at(&scene, 0x10101, "second", 1);
 	check_at(&scene, 0x10004, "first", 4);
-	/* Written anew, as runtimes do when they start over. */
+	/* Rewritten, as runtimes do when they restart. */
 	unlink(scene.path);
 	append_text(scene.path, "10300 100 third\n");
 	check_at(&scene, 0x10300, "third", 0);

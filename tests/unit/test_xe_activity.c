@@ -91,7 +91,7 @@ TEST(what_is_partly_inside_counts_in_proportion)
 	busy_history_free(&history);
 }
 
-/* Statistics every 100 ms, and what the scheduler says every 10 ms: both are found in each interval. */
+/* Statistics every 100 ms, and scheduler records every 10 ms: both are found in each interval. */
 TEST(what_goes_on_is_found_behind_newer_pieces)
 {
 	struct busy_history history = { 0 };
@@ -223,7 +223,7 @@ TEST(finds_clients_once_and_sees_them_go)
 	ck_assert_uint_eq(made_up.calls, 1);
 	ck_assert_uint_eq(made_up.busy, 50 * MILLISECOND);
 	ck_assert_uint_eq(made_up.pid, 17);
-	/* Another client has the descriptors now: it is found with the next search, and begins anew. */
+	/* Another client has the descriptors now: it is found with the next search, and its counters start at 0. */
 	cycles_write(&made_up, "17/fdinfo/3", 2, 900, 3000);
 	cycles_write(&made_up, "17/fdinfo/4", 2, 900, 3000);
 	ck_assert_int_eq(client_scan_read(scan, SECOND + 200 * MILLISECOND, client_busy, &made_up), 0);

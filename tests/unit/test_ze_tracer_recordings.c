@@ -264,7 +264,7 @@ START_TEST(lists_of_another_driver_are_left_alone)
 }
 END_TEST
 
-/* A later profiler is told how many launches it did not see. */
+/* A later profiler receives the number of launches that it did not see. */
 START_TEST(launches_count_while_nobody_listens)
 {
 	begin();
@@ -284,7 +284,7 @@ START_TEST(launches_count_while_nobody_listens)
 	append_graph(1, 0xb0);
 	execute(9);
 	TOLD("launch two 9\nexecute 1 0 1\nexecute 9 0 3\nexecute 2 0 3\n");
-	/* A list from before the tracer, until it is recorded anew. */
+	/* A list from before the tracer, until it is recorded again. */
 	registry_remove_list(&tracer.registry, 10);
 	launch(10, ONE);
 	execute(10);

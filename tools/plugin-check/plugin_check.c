@@ -25,9 +25,9 @@
 static int usage(FILE *file)
 {
 	fputs("usage: iaprof-plugin-check [--json] iaprof-NAME.so [KEY=VALUE...]\n"
-	      "Holds a plugin against iaprof's plugin interface and reports in TAP, or in JSON. KEY=VALUE: options of\n"
-	      "the plugin.\n"
-	      "Exit status: 0 all checks passed or were skipped, 1 one failed, 2 wrong usage.\n",
+	      "Checks a plugin against the plugin interface of iaprof and reports in TAP or JSON. KEY=VALUE sets an\n"
+	      "option of the plugin.\n"
+	      "Exit status: 0 all checks passed or were skipped, 1 a check failed, 2 usage error.\n",
 	      file);
 	return file == stdout ? EXIT_SUCCESS : EXIT_USAGE;
 }

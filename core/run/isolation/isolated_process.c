@@ -27,7 +27,7 @@
 /* How long the writer waits for room in the ring before it looks again, in ns. */
 #define ROOM_PERIOD 500000
 
-/* Age at which a stack is defined anew, in seconds: iaprof forgets those that it has not seen for 10 s. */
+/* Age at which a stack is defined again, in seconds: iaprof forgets those that it has not seen for 10 s. */
 #define STACK_AGE 2
 
 /* The process, for functions that have no context: those of plugin_call.h, which must be async-signal-safe. */

@@ -2,7 +2,7 @@
 /*
  * Executes call frame instructions (DWARF 5, 6.4.2) of a function in .eh_frame, only as far as unwind rules need them:
  * the CFA, the frame pointer and the return address. Each instruction is executed once, without allocations: libdw
- * executes a function's instructions anew for each row. Parses hostile data, as unwind_table.h.
+ * executes a function's instructions again for each row. Parses hostile data, as unwind_table.h.
  */
 #pragma once
 

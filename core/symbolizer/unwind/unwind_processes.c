@@ -18,7 +18,7 @@
 #define TIME_USUAL (NANOSECONDS_PER_SECOND / 100)
 /*
  * Interval until /proc/PID/maps is read again for a process that executes code outside of its known mappings. It
- * doubles each time, and starts anew when the mappings change.
+ * doubles each time, and restarts when the mappings change.
  */
 #define AGAIN_FIRST (NANOSECONDS_PER_SECOND / 20)
 #define AGAIN_LAST (60 * NANOSECONDS_PER_SECOND)

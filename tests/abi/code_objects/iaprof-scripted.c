@@ -124,7 +124,7 @@ static int send_job(const struct iaprof_host *host, const uint64_t numbers[3], u
 	return emit(host, &job, sizeof job);
 }
 
-/* What the interface says is dropped and counted: emit() does not fail. */
+/* Records that are dropped or counted, as the interface states: emit() does not fail. */
 static int send_refused(const struct iaprof_host *host)
 {
 	struct iaprof_record unknown = header(host, 999, sizeof unknown);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two threads that publish spans as OTEP 4947 has it, each in turn for its share of CPU time, and what is not a span.
- * The function that runs tells which one it is. "program [LIBRARY]": the library defines set_context(), else the
+ * The function that runs identifies it. "program [LIBRARY]": the library defines set_context(), else the
  * program itself. Runs until its standard input is closed.
  */
 #define _GNU_SOURCE

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The variable of OTEP 4947, in the program or in a library, by the access model that the compiler is told to use. */
+/* The variable of OTEP 4947, in the program or in a library, by the access model that the compiler is set to. */
 #include <stddef.h>
 
 /* Beside the variable, for its offset and the size of the block. PADDING: beyond what glibc keeps for dlopen(3). */

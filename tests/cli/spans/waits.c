@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two threads that wait in spans as OTEP 4947 has them, and a third one that has been asleep in a span since before it
- * begins. The function that waits tells which span it is. Each line of standard input asks for ROUNDS rounds, after
+ * begins. The function that waits identifies the span. Each line of standard input asks for ROUNDS rounds, after
  * which "done" is printed; runs until standard input is closed. "waits fresh": each wait has a span of its own.
  */
 #define _GNU_SOURCE
