@@ -85,13 +85,19 @@ static uint32_t device_of(const struct iaprof_record *record)
 	}
 }
 
-static bool is_declared(struct record_gate *gate, uint32_t device)
+/* Devices of a source are usually numbered from 1 on: the first 63 need no look-up. */
+static bool is_declared(const struct record_gate *gate, uint32_t device)
 {
-	if (device != gate->last_device && gate->devices.count < GATE_DEVICES_MAX &&
-	    !keyed_array_get(&gate->devices, &device))
-		return false;
-	gate->last_device = device;
-	return true;
+	return (device < 64 && gate->low_devices >> device & 1) || gate->devices.count >= GATE_DEVICES_MAX ||
+	       keyed_array_get(&gate->devices, &device);
+}
+
+static void declare_device(struct record_gate *gate, uint32_t device)
+{
+	if (device < 64)
+		gate->low_devices |= UINT64_C(1) << device;
+	if (gate->devices.count < GATE_DEVICES_MAX)
+		(void)keyed_array_add(&gate->devices, &((struct gate_id){ device }));
 }
 
 /* Remembers what later records refer to. */
@@ -100,9 +106,8 @@ static void declare(struct record_gate *gate, const struct iaprof_record *record
 	if (record->type == IAPROF_RECORD_COUNTER && gate->counters.count < GATE_COUNTERS_MAX)
 		(void)keyed_array_add(&gate->counters,
 				      &((struct gate_id){ ((const struct iaprof_record_counter *)record)->id }));
-	if (record->type == IAPROF_RECORD_DEVICE && gate->devices.count < GATE_DEVICES_MAX)
-		(void)keyed_array_add(&gate->devices,
-				      &((struct gate_id){ ((const struct iaprof_record_device *)record)->id }));
+	if (record->type == IAPROF_RECORD_DEVICE)
+		declare_device(gate, ((const struct iaprof_record_device *)record)->id);
 }
 
 bool record_gate_takes(struct record_gate *gate, const struct iaprof_record *record, uint64_t now)

@@ -36,7 +36,7 @@ struct gate_id {
 struct record_gate {
 	KEYED_ARRAY(struct gate_id) counters;
 	KEYED_ARRAY(struct gate_id) devices;
-	uint32_t last_device; /* the declared one that was found last; 0: none */
+	uint64_t low_devices; /* bit i: device i was declared */
 	uint64_t earliest;    /* as record_gate_start() sets it; 0: any time */
 	uint64_t progress;    /* time of the newest PROGRESS record */
 	uint64_t begin;       /* CLOCK_MONOTONIC of the first one that was counted; 0: none */
