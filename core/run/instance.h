@@ -108,9 +108,9 @@ struct instance {
 	atomic_bool has_successor;       /* sinks: as host->has_successor() */
 	struct iaprof_delivery delivery; /* sinks: as it was sent last; size 0: not yet */
 	bool is_stuck;                   /* sinks: a callback does not return; must not be freed */
-	atomic_bool must_end;            /* isolated sinks: the time of an interrupted run is over, the process is ended */
-	atomic_bool finished;            /* no more data to send, or failed */
-	atomic_bool ended_early;         /* sources: see instance_end_early() */
+	atomic_bool must_end;    /* isolated sinks: the time of an interrupted run is over, the process is ended */
+	atomic_bool finished;    /* no more data to send, or failed */
+	atomic_bool ended_early; /* sources: see instance_end_early() */
 	bool has_thread;
 	pthread_t thread;
 };
