@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/private_folder.h"
 #include "base/regular_file.h"
@@ -171,22 +170,9 @@ int spool_open(const struct spool_options *options, struct spool **opened)
 void spool_check(const struct iaprof_host *host, const char *path, const char *name)
 {
 	char lock[SPOOL_NAME_SIZE];
-	const char *why = NULL;
-	CLEANUP_CLOSE int folder = -1;
-	if (!path || !*path)
-		return;
 	lock_name_write(name, lock);
-	int result = private_folder_check(path, false, &folder, &why);
-	bool is_new = !result && folder < 0;
-	if (!result && !is_new)
-		result = file_lock_check(folder, lock);
-	if (result == -EWOULDBLOCK)
-		host->check_item(host, IAPROF_CHECK_LIMITED, "spool", "%s: in use by a running iaprof", path);
-	else if (result)
-		host->check_item(host, IAPROF_CHECK_MISSING, "spool", "%s: %s (set spool=)", path,
-				 why ? why : strerror(-result));
-	else
-		host->check_item(host, IAPROF_CHECK_GOOD, "spool", "%s%s", path, is_new ? " will be created" : "");
+	if (path && *path)
+		private_folder_report(host, "spool", path, false, lock);
 }
 
 static void file_remove(struct spool *spool, const struct spool_file *file)

@@ -77,22 +77,11 @@ static char *folder_path(const struct ring *ring)
 static void ring_check(const struct iaprof_host *host, void *instance)
 {
 	const struct ring *ring = instance;
-	const char *why = NULL;
-	CLEANUP_CLOSE int folder = -1;
 	CLEANUP_FREE char *path = folder_path(ring);
-	int result = path ? private_folder_check(path, !ring->folder, &folder, &why) : -ENOENT;
-	bool is_new = !result && folder < 0;
-	if (!result && !is_new)
-		result = private_folder_check_lock(folder);
-	if (!path)
-		host->check_item(host, IAPROF_CHECK_MISSING, "folder", "%s", no_default_folder);
-	else if (result == -EWOULDBLOCK)
-		host->check_item(host, IAPROF_CHECK_LIMITED, "folder", "%s: in use by a running iaprof", path);
-	else if (result)
-		host->check_item(host, IAPROF_CHECK_MISSING, "folder", "%s: %s (set folder=)", path,
-				 why ? why : strerror(-result));
+	if (path)
+		private_folder_report(host, "folder", path, !ring->folder, NULL);
 	else
-		host->check_item(host, IAPROF_CHECK_GOOD, "folder", "%s%s", path, is_new ? " will be created" : "");
+		host->check_item(host, IAPROF_CHECK_MISSING, "folder", "%s", no_default_folder);
 }
 
 static void remove_segment(const struct ring *ring, const char *prefix, const char *name)
