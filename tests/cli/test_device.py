@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 
-from harness import FAILED, PLUGINS, PROGRAM, SOURCE, USAGE, case, equal, iaprof, main, read, require, write
+from harness import FAILED, PLUGINS, PROGRAM, SOURCE, USAGE, Skip, case, equal, iaprof, main, read, require, write
 
 FAILING_DECODER = os.path.join(PLUGINS, 'iaprof-failing-decoder.so')
 DEVICE_SOURCE = os.path.join(PLUGINS, 'iaprof-device-source.so')
@@ -203,8 +203,30 @@ def decoder_fails(options, reason):
         require(re.search(ignored, outcome.err), outcome.err)
         return
     equal(outcome.status, FAILED, 'status')
-    equal(len(re.findall(rf'^iaprof: decoder failing-decoder: {reason}$', outcome.err, re.MULTILINE)), 1, outcome.err)
+    consequence = r' \(not used for other code of this run\)' if 'does not return' in outcome.err else ''
+    equal(len(re.findall(rf'^iaprof: decoder failing-decoder: {reason}{consequence}$', outcome.err, re.MULTILINE)), 1, outcome.err)
     equal(len(re.findall(rf'{ignored}decoder failing-decoder: {reason}$', outcome.err, re.MULTILINE)), 1, outcome.err)
+
+
+@case('a decoder that hangs is not waited for again: other images are read without it')
+def decoder_hangs_once():
+    if os.environ['TEST_SANITIZERS'] != 'none':
+        raise Skip('a sanitizer handles signals')
+    with open(os.path.join(ZEBIN, 'bmg', 'transformer.bin'), 'rb') as file:
+        image = file.read()
+    sources = []
+    for number in range(1, 6):
+        with open(f'{number}.bin', 'wb') as file:
+            file.write(image + bytes([number]))
+        sources += ['-s', f'{DEVICE_SOURCE}.{number}:image={os.getcwd()}/{number}.bin,kernel=_ZTS5scaleIfE,samples=20,'
+                          f'address={number * 0x1000:#x}']
+    outcome = iaprof('-d', '1s', *sources, '--decoder', f'{FAILING_DECODER}:ends=hang', '-k', 'folded:output=out.folded')
+    equal(outcome.status, FAILED, 'status')
+    message = 'iaprof: decoder failing-decoder: callback decode does not return (not used for other code of this run)'
+    equal(outcome.err.splitlines().count(message), 1, outcome.err)
+    ignored = re.findall(r'warning: ignored (.*)', outcome.err)
+    require(len(ignored) == 1 and re.search(r'\.bin: decoder failing-decoder: callback decode does not return$', ignored[0]), ignored)
+    equal(sum(int(line.rsplit(' ', 1)[1]) for line in read('out.folded').splitlines()), 5 * 210, 'samples')
 
 
 @case('a decoder opens and reaches nothing', 'names', 'named')

@@ -13,7 +13,7 @@
 struct code_worker {
 	struct decoder *decoder; /* NULL if none */
 	struct worker_pool *pool;
-	bool has_failed;
+	bool has_failed, hangs;
 	ARRAY(char *) arguments; /* NULL-terminated */
 };
 
@@ -88,12 +88,29 @@ static bool make_arguments(struct code_worker *worker)
 	return made && array_push(&worker->arguments, NULL);
 }
 
-struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t machine)
+static struct decoder *find_decoder(const struct code_workers *workers, uint32_t machine)
 {
-	struct decoder *decoder = workers->decoders ? workers->decoders->find(workers->decoders, machine) : NULL;
+	return workers->decoders ? workers->decoders->find(workers->decoders, machine) : NULL;
+}
+
+static struct code_worker *find_worker(const struct code_workers *workers, const struct decoder *decoder)
+{
 	for (size_t i = 0; i < workers->items.count; i++)
 		if (workers->items.items[i].decoder == decoder)
-			return workers->items.items[i].pool;
+			return &workers->items.items[i];
+	return NULL;
+}
+
+struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t machine)
+{
+	struct decoder *decoder = find_decoder(workers, machine);
+	const struct code_worker *known = find_worker(workers, decoder);
+	if (known && known->hangs) {
+		decoder = NULL;
+		known = find_worker(workers, decoder);
+	}
+	if (known)
+		return known->pool;
 	struct code_worker worker = { .decoder = decoder };
 	if (workers->serve)
 		worker.pool = worker_pool_new_in_threads(workers->serve, decoder);
@@ -107,20 +124,22 @@ struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t mach
 
 const char *code_workers_decoder_name(const struct code_workers *workers, uint32_t machine)
 {
-	const struct decoder *decoder = workers->decoders ? workers->decoders->find(workers->decoders, machine) : NULL;
+	const struct decoder *decoder = find_decoder(workers, machine);
 	return decoder ? decoder->name : NULL;
 }
 
-void code_workers_report_failure(struct code_workers *workers, uint32_t machine, const char *reason)
+void code_workers_report_failure(struct code_workers *workers, uint32_t machine, const char *reason, bool hangs)
 {
-	struct decoder *decoder = workers->decoders ? workers->decoders->find(workers->decoders, machine) : NULL;
-	for (size_t i = 0; decoder && i < workers->items.count; i++) {
-		struct code_worker *worker = &workers->items.items[i];
-		if (worker->decoder != decoder || worker->has_failed)
-			continue;
-		worker->has_failed = true;
-		log_message(IAPROF_LOG_ERROR, "decoder %s: %s", decoder->name, reason);
-	}
+	const struct decoder *decoder = find_decoder(workers, machine);
+	struct code_worker *worker = decoder ? find_worker(workers, decoder) : NULL;
+	if (!worker)
+		return;
+	worker->hangs |= hangs;
+	if (worker->has_failed)
+		return;
+	worker->has_failed = true;
+	log_message(IAPROF_LOG_ERROR, "decoder %s: %s%s", decoder->name, reason,
+		    hangs ? " (not used for other code of this run)" : "");
 }
 
 bool code_workers_have_failed(const struct code_workers *workers)

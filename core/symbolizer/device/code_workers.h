@@ -18,14 +18,17 @@ struct code_workers *code_workers_new_in_threads(struct decoder_finder *decoders
 /* Call after all children have ended. */
 void code_workers_free(struct code_workers *workers);
 
-/* Returns the pool for an ELF machine; NULL if out of memory. */
+/* Returns the pool for an ELF machine: that without a decoder once its decoder hangs. NULL if out of memory. */
 struct worker_pool *code_workers_get(struct code_workers *workers, uint32_t machine);
 
 /* Returns the name of the decoder of an ELF machine, or NULL. */
 const char *code_workers_decoder_name(const struct code_workers *workers, uint32_t machine);
 
-/* Reports at once that the decoder of an ELF machine has failed in a child, and how; once per decoder. */
-void code_workers_report_failure(struct code_workers *workers, uint32_t machine, const char *reason);
+/*
+ * Reports at once that the decoder of an ELF machine has failed in a child, and how; once per decoder. hangs: it does
+ * not return. It is not used again, because each wait for it costs the time of other code.
+ */
+void code_workers_report_failure(struct code_workers *workers, uint32_t machine, const char *reason, bool hangs);
 /* Returns whether a decoder has failed. */
 bool code_workers_have_failed(const struct code_workers *workers);
 

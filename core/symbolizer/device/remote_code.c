@@ -20,6 +20,14 @@
 
 /* How often a child that does not answer is asked whether its decoder returns, ns: it is to be named within 5 s. */
 #define EXAMINE_PERIOD (2 * NANOSECONDS_PER_SECOND)
+/*
+ * At the end of a run, other code waits for the same deadline: a decoder that hangs, which two questions show, costs a
+ * quarter of the time.
+ */
+#define EXAMINE_PARTS_AT_END 8
+#define EXAMINE_PARTS 3
+/* Length of one wait for an answer, ns. */
+#define ANSWER_STEP (NANOSECONDS_PER_SECOND / 40)
 
 struct remote_code {
 	struct remote_code_context *context;
@@ -238,19 +246,34 @@ static uint64_t data_limit(const struct remote_code *code)
 	       2 * code->request.identity.size;
 }
 
-/* Waits for the answer, and asks in between whether the decoder returns, at least twice before the deadline. */
+static struct deadline make_deadline(const struct remote_reader *reader, uint64_t duration)
+{
+	struct deadline deadline = deadline_make(reader->deadline.delay, duration);
+	deadline.helper = reader->deadline.helper;
+	return deadline;
+}
+
+/*
+ * Waits for the answer, and asks in between whether the decoder returns, at least twice before the deadline. That of
+ * the run may be set meanwhile.
+ */
 static int wait_for_answer(const struct remote_code *code, const struct remote_reader *reader)
 {
-	uint64_t left = deadline_left(&reader->deadline),
-		 period = left / 3 < EXAMINE_PERIOD ? left / 3 : EXAMINE_PERIOD;
+	struct deadline examined = reader->deadline;
 	for (;;) {
-		struct deadline next = deadline_make(reader->deadline.delay, period);
-		next.helper = reader->deadline.helper;
-		next = deadline_earlier(&next, &reader->deadline);
-		int result = channel_wait(reader->socket, &next);
-		if (result != -ETIMEDOUT || deadline_has_passed(&reader->deadline))
+		struct deadline end = budget_end(code->context->budget), step = make_deadline(reader, ANSWER_STEP);
+		struct deadline deadline = deadline_earlier(&reader->deadline, &end);
+		step = deadline_earlier(&step, &deadline);
+		int result = channel_wait(reader->socket, &step);
+		if (result != -ETIMEDOUT || deadline_has_passed(&deadline))
 			return result;
+		uint64_t spent = deadline_spent(&examined);
+		uint64_t period = (spent + deadline_left(&deadline)) /
+				  (end.time == UINT64_MAX ? EXAMINE_PARTS : EXAMINE_PARTS_AT_END);
+		if (spent < (period < EXAMINE_PERIOD ? period : EXAMINE_PERIOD))
+			continue;
 		worker_child_examine(code->pool, &code->child);
+		examined = make_deadline(reader, UINT64_MAX);
 	}
 }
 
@@ -265,7 +288,8 @@ static int ask_child(const struct remote_code *code, const struct remote_reader 
 		result = channel_receive_answer(reader->socket, answer, &reader->deadline);
 	char text[128];
 	if (failure_text(result, text, sizeof text))
-		code_workers_report_failure(code->context->workers, code->request.machine, text);
+		code_workers_report_failure(code->context->workers, code->request.machine, text,
+					    channel_failure(result).failure == PLUGIN_FAILURE_HANG);
 	return result;
 }
 
@@ -378,6 +402,16 @@ static int ask(struct remote_code *code, const struct remote_reader *reader, uin
 	return result ? result : remote_places_read(&code->places, reader, &head, answer.rest, address);
 }
 
+/* Has another worker read the code, if its decoder was found to hang with other code. */
+static void choose_worker(struct remote_code *code)
+{
+	struct worker_pool *pool = code_workers_get(code->context->workers, code->request.machine);
+	if (!pool || pool == code->pool)
+		return;
+	rest(code);
+	code->pool = pool;
+}
+
 /* Requests what is at an address. After a failure, no further address of the image is tried. */
 static const struct remote_place *fetch(struct remote_code *code, uint64_t address)
 {
@@ -385,6 +419,7 @@ static const struct remote_place *fetch(struct remote_code *code, uint64_t addre
 	if (code->failed)
 		return NULL;
 	struct remote_reader reader = { .deadline = budget_deadline(budget, &code->request.owner, BUDGET_FULL) };
+	choose_worker(code);
 	reader.deadline.helper = &code->child.process;
 	int result = budget_is_spent(budget, &code->request.owner) ? -ETIME : wake(code, &reader);
 	if (!result)
