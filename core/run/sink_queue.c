@@ -461,9 +461,11 @@ static bool check_interrupted(struct sink_queue *queue, uint64_t now, uint64_t b
 		queue->interrupted_busy = busy;
 	}
 	uint64_t elapsed = now - queue->interrupted_at;
-	if (elapsed >= patience / SINK_QUEUE_DROP_PART && !queue->has_dropped && !queue->result)
+	/* The time of a process that has ended is not known. */
+	uint64_t computed = busy > queue->interrupted_busy ? busy - queue->interrupted_busy : 0;
+	if (is_over(elapsed, computed, patience / SINK_QUEUE_DROP_PART) && !queue->has_dropped && !queue->result)
 		drop_waiting(queue);
-	return is_over(elapsed, busy - queue->interrupted_busy, patience);
+	return is_over(elapsed, computed, patience);
 }
 
 void sink_queue_check(struct sink_queue *queue, uint64_t patience, bool is_interrupted)

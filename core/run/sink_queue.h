@@ -25,7 +25,8 @@ struct sink_queue;
 /* Patience factor for a sink that is computing: the page of a large profile is computed before it is written. */
 #define SINK_QUEUE_COMPUTING 10
 
-/* Part of the time of an interrupted run after which what waits for a sink is dropped: its finish() has the rest. */
+/* Part of the time of an interrupted run after which what waits for a sink is dropped: its finish() has the rest. A
+   sink that computes has more, as below. */
 #define SINK_QUEUE_DROP_PART 4
 
 /* Data dropped for lack of room or time, or still queued behind a callback that did not return. */
@@ -55,8 +56,9 @@ bool sink_queue_wait(struct sink_queue *queue);
 /*
  * Gives up on a closed queue if its sink has neither returned from a callback, nor written, nor computed for patience
  * ns, or has only computed for SINK_QUEUE_COMPUTING times as long. is_interrupted: the run is to end, and patience is
- * the time in which the sink must finish, to which its computing is added; after a part of it, records and profiles of
- * intervals that wait are dropped. An isolated sink is only given up on in an interrupted run, and its process ended.
+ * the time in which the sink must finish, to which its computing is added; after a part of that, records and profiles
+ * of intervals that wait are dropped. An isolated sink is only given up on in an interrupted run, and its process
+ * ended.
  */
 void sink_queue_check(struct sink_queue *queue, uint64_t patience, bool is_interrupted);
 
