@@ -44,12 +44,12 @@ struct ring {
 
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct ring, folder, STRING, "folder", NULL,
-		      "Folder of the ring; default: ring in the state folder of the service, /var/lib/iaprof/ring for "
+		      "Ring folder; default: ring in the state folder of the service, /var/lib/iaprof/ring for "
 		      "root, or ~/.local/state/iaprof/ring",
 		      .flags = IAPROF_OPTION_EXCLUSIVE),
 	IAPROF_OPTION(struct ring, size, SIZE, "size", "1GiB",
-		      "Size of all segments, beyond which the oldest are removed", .minimum = 65536),
-	IAPROF_OPTION(struct ring, age, DURATION, "age", "24h", "Age beyond which segments are removed",
+		      "Maximum size of the ring; the oldest segments are removed", .minimum = 65536),
+	IAPROF_OPTION(struct ring, age, DURATION, "age", "24h", "Maximum age of segments",
 		      .minimum = NANOSECONDS_PER_SECOND, .maximum = 366 * 86400 * NANOSECONDS_PER_SECOND),
 	IAPROF_OPTION(struct ring, group, BOOL, "group", "no",
 		      "The group of the folder can read the ring: modes 0750 and 0640 instead of 0700 and 0600"),
@@ -184,7 +184,7 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 	int result = private_folder_lock(folder);
 	if (result)
 		return host->fail(host, result, "%s: %s", ring->path,
-				  result == -EWOULDBLOCK ? "another iaprof writes to this ring" : strerror(-result));
+				  result == -EWOULDBLOCK ? "in use by another iaprof" : strerror(-result));
 	private_folder_clean(folder, is_partial, NULL);
 	result = make_room(ring, 0);
 	if (!result && ring->group)
@@ -270,7 +270,7 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 				  "%s: %s (intervals are dropped until it can be written again)", ring->path,
 				  result == -EFBIG ? "an interval is larger than the ring" : strerror(-result));
 	} else if (ring->is_failing) {
-		host->log(host, IAPROF_LOG_WARNING, "%s: written again (%" PRIu64 " interval%s dropped so far)",
+		host->log(host, IAPROF_LOG_WARNING, "%s: writing resumed (%" PRIu64 " interval%s dropped so far)",
 			  ring->path, ring->dropped, plural(ring->dropped));
 	}
 	ring->is_failing = result;

@@ -227,7 +227,7 @@ def folder_is_refused():
     second = begin()
     _, err = second.communicate(timeout=TIMEOUT)
     equal(second.returncode, FAILED, 'exit status')
-    require(b'another iaprof writes to this ring' in err, err)
+    require(b'in use by another iaprof' in err, err)
     process.send_signal(signal.SIGINT)
     equal(end(process).status, COMPLETE, 'exit status')
     os.mkdir('open')
@@ -276,7 +276,7 @@ def full_disk():
         wait_until(lambda: 'intervals are dropped' in text(), 'a full disk')
         for name in segments(disk):
             os.unlink(f'{disk}/{name}')
-        wait_until(lambda: 'written again' in text(), 'a disk with room')
+        wait_until(lambda: 'writing resumed' in text(), 'a disk with room')
         process.send_signal(signal.SIGINT)
         equal(end(process).status, FAILED, f'exit status: {text()}')
         dropped, every = map(int, re.search(r'disk: (\d+) of (\d+) intervals could not be written', text()).groups())
