@@ -15,6 +15,8 @@
 #define PREPARED_TIME (NANOSECONDS_PER_SECOND / 2)
 /* Maximum wait for tables after the last sample: copies of stacks need them, and the next run finds them cached. */
 #define FINISH_TIME NANOSECONDS_PER_SECOND
+/* Time between two reads of process events meanwhile, ns. */
+#define FINISH_STEP (NANOSECONDS_PER_SECOND / 20)
 /* Limit on messages about files, so that they do not hide the rest of the summary. */
 #define REFUSALS_SHOWN 16u
 
@@ -73,7 +75,7 @@ void unwind_tables_prepare(struct run *run)
 		return;
 	for (uint32_t i = 0; i < target->pid_count && i < PREPARED_MAX; i++)
 		unwind_feed_prepare(run->unwind_feed, target->pids[i]);
-	unwind_feed_wait(run->unwind_feed, clock_monotonic() + PREPARED_TIME, deliver, run);
+	(void)unwind_feed_wait(run->unwind_feed, clock_monotonic() + PREPARED_TIME, deliver, run);
 }
 
 /* Short-lived processes take their files, mount namespaces and map_files along. */
@@ -139,7 +141,13 @@ uint64_t unwind_tables_finish(struct run *run)
 	if (!run->unwind_feed)
 		return 0;
 	uint64_t begin = clock_monotonic(), limit = run->configuration->finish_within;
-	unwind_feed_wait(run->unwind_feed, begin + (limit < FINISH_TIME ? limit : FINISH_TIME), deliver, run);
+	uint64_t end = begin + (limit < FINISH_TIME ? limit : FINISH_TIME);
+	for (uint64_t now = begin; now < end; now = clock_monotonic()) {
+		uint64_t next = now + FINISH_STEP < end ? now + FINISH_STEP : end;
+		if (unwind_feed_wait(run->unwind_feed, next, deliver, run))
+			break;
+		process_feed_drain(run); /* the ring buffers would overflow */
+	}
 	/* Leaves memory and CPU time to the symbolizer. */
 	unwind_feed_end(run->unwind_feed);
 	return clock_monotonic() - begin;

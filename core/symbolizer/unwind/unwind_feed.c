@@ -382,19 +382,20 @@ void unwind_feed_deliver(struct unwind_feed *feed, unwind_feed_callback *callbac
 	array_free(&results);
 }
 
-void unwind_feed_wait(struct unwind_feed *feed, uint64_t end, unwind_feed_callback *callback, void *context)
+bool unwind_feed_wait(struct unwind_feed *feed, uint64_t end, unwind_feed_callback *callback, void *context)
 {
 	unwind_feed_wake(feed);
 	for (bool is_idle = false; !is_idle;) {
 		struct pollfd polled = { .fd = feed->ready, .events = POLLIN };
 		if (clock_monotonic() >= end)
-			return;
+			return false;
 		poll(&polled, 1, 1);
 		unwind_feed_deliver(feed, callback, context);
 		pthread_mutex_lock(&feed->lock);
 		is_idle = feed->is_idle && !feed->results.count;
 		pthread_mutex_unlock(&feed->lock);
 	}
+	return true;
 }
 
 uint64_t unwind_feed_cost(const struct unwind_feed *feed)

@@ -46,8 +46,11 @@ typedef void unwind_feed_callback(void *context, const struct iaprof_unwind_tabl
 				  const struct iaprof_unwind_process *process);
 /* Delivers everything new since the last call: each table before the processes that refer to it. */
 void unwind_feed_deliver(struct unwind_feed *feed, unwind_feed_callback *callback, void *context);
-/* Waits until all requests are served, or until end (CLOCK_MONOTONIC), and delivers meanwhile. */
-void unwind_feed_wait(struct unwind_feed *feed, uint64_t end, unwind_feed_callback *callback, void *context);
+/*
+ * Waits until all requests are served, or until end (CLOCK_MONOTONIC), and delivers meanwhile. Returns whether they
+ * are.
+ */
+bool unwind_feed_wait(struct unwind_feed *feed, uint64_t end, unwind_feed_callback *callback, void *context);
 
 /* Returns the CPU time of its helper processes, ns. Accepts NULL. */
 uint64_t unwind_feed_cost(const struct unwind_feed *feed);
