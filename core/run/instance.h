@@ -106,8 +106,10 @@ struct instance {
 	atomic_int stopping;             /* for its thread() */
 	bool is_stopped;                 /* instance_stop() was called */
 	atomic_bool has_successor;       /* sinks: as host->has_successor() */
+	struct iaprof_delivery reported; /* sinks: the latest of host->delivery(); size 0: none */
 	struct iaprof_delivery delivery; /* sinks: as it was sent last; size 0: not yet */
-	bool is_stuck;                   /* sinks: a callback does not return; must not be freed */
+	atomic_uint_least64_t dropped_profiles; /* sinks: that their queue had no room for */
+	bool is_stuck;                          /* sinks: a callback does not return; must not be freed */
 	atomic_bool must_end;    /* isolated sinks: the time of an interrupted run is over, the process is ended */
 	atomic_bool finished;    /* no more data to send, or failed */
 	atomic_bool ended_early; /* sources: see instance_end_early() */

@@ -26,6 +26,15 @@ static uint64_t value_of(const struct iaprof_delivery *delivery, size_t counter)
 	return *(const uint64_t *)(const void *)((const char *)delivery + counters[counter].member);
 }
 
+/* A profile that the sink was too slow for is dropped, too. */
+static struct iaprof_delivery with_queue(const struct instance *sink, const struct iaprof_delivery *delivery)
+{
+	struct iaprof_delivery all = *delivery;
+	if (all.dropped != IAPROF_COUNT_UNKNOWN)
+		all.dropped += atomic_load(&sink->dropped_profiles);
+	return all;
+}
+
 static void declare(struct run *run, const struct instance *sink, uint32_t id, size_t counter)
 {
 	char labels[256];
@@ -38,16 +47,13 @@ static void declare(struct run *run, const struct instance *sink, uint32_t id, s
 	run_send(run, &record.header, IAPROF_RECORD_COUNTER, sizeof record);
 }
 
-void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery)
+/* Sends what has changed. The sink's lock is held. */
+static void send(struct run *run, struct instance *sink)
 {
-	struct run *run = context;
-	/* A replay has the counters of the run that was recorded. */
-	if (run_is_offline(run))
-		return;
-	pthread_mutex_lock(&sink->lock);
+	const struct iaprof_delivery delivery = with_queue(sink, &sink->reported);
 	for (size_t i = 0; i < COUNTER_COUNT; i++) {
 		uint32_t id = (uint32_t)(COUNTERS_BEGIN + sink->number * COUNTER_COUNT + i);
-		uint64_t value = value_of(delivery, i);
+		uint64_t value = value_of(&delivery, i);
 		bool is_new = !sink->delivery.size || value_of(&sink->delivery, i) == IAPROF_COUNT_UNKNOWN;
 		if (value == IAPROF_COUNT_UNKNOWN || (!is_new && value == value_of(&sink->delivery, i)))
 			continue;
@@ -56,6 +62,28 @@ void run_send_delivery(void *context, struct instance *sink, const struct iaprof
 		struct iaprof_record_counter_value record = { .counter = id, .value = (double)value };
 		run_send(run, &record.header, IAPROF_RECORD_COUNTER_VALUE, sizeof record);
 	}
-	sink->delivery = *delivery;
+	sink->delivery = delivery;
+}
+
+void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery)
+{
+	struct run *run = context;
+	/* A replay has the counters of the run that was recorded. */
+	if (run_is_offline(run))
+		return;
+	pthread_mutex_lock(&sink->lock);
+	sink->reported = *delivery;
+	send(run, sink);
 	pthread_mutex_unlock(&sink->lock);
+}
+
+void run_update_deliveries(struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		struct instance *sink = run->setup.sinks.items[i];
+		pthread_mutex_lock(&sink->lock);
+		if (sink->reported.size)
+			send(run, sink);
+		pthread_mutex_unlock(&sink->lock);
+	}
 }

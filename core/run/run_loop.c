@@ -46,6 +46,8 @@ void run_tick(void *context, uint64_t expirations)
 	if (run->configuration->continuous)
 		limit_memory(run, now);
 	run_budget_tick(run);
+	if (!run_is_offline(run))
+		run_update_deliveries(run);
 	if (run->configuration->continuous && run->sideband && now - run->period_begin >= CONTINUOUS_PERIOD) {
 		run->period_begin = now;
 		sideband_begin_period(run->sideband);

@@ -219,6 +219,8 @@ bool run_is_ending(struct run *run);
 
 /* run_delivery.c: sends what became of the items of a sink, as counters; as delivery() of struct instance_services. */
 void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery);
+/* Sends what has changed since: profiles that sinks were too slow for. Called every second. */
+void run_update_deliveries(struct run *run);
 
 /* run_finish.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);

@@ -81,6 +81,12 @@ static void count_dropped(struct sink_queue_dropped *dropped, const struct item 
 	dropped->profiles += item->snapshot != NULL;
 }
 
+static void drop_profile(struct sink_queue *queue)
+{
+	queue->dropped.profiles++;
+	atomic_fetch_add(&queue->sink->dropped_profiles, 1);
+}
+
 /* Returns the memory used by a queued block, including overhead of malloc(). */
 static size_t block_cost(const struct block *block)
 {
@@ -341,10 +347,10 @@ void sink_queue_push_profile(struct sink_queue *queue, struct snapshot *snapshot
 		struct item *oldest = queue->first_profile;
 		take_out(queue, oldest);
 		free_item(oldest);
-		queue->dropped.profiles++;
+		drop_profile(queue);
 	}
 	if (!queue->result && !append(queue, NULL, snapshot))
-		queue->dropped.profiles++;
+		drop_profile(queue);
 	pthread_mutex_unlock(&queue->lock);
 }
 
@@ -419,7 +425,7 @@ static void drop_waiting(struct sink_queue *queue)
 			note_refused(queue, item->block, keeps);
 		else if (!(item->snapshot->profile.flags & IAPROF_PROFILE_FINAL) ||
 			 !append(queue, NULL, item->snapshot))
-			queue->dropped.profiles++;
+			drop_profile(queue);
 		free_item(item);
 	}
 	if (!queue->lossless)

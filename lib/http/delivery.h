@@ -8,4 +8,4 @@
  * For finish() of a sink. Returns 0, or a negative errno after host->fail() if something was not delivered. what: in
  * the singular, "profile".
  */
-int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *url, const char *what);
+int delivery_finish(const struct iaprof_host *host, struct sender *sender, const char *what);

@@ -13,9 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "http/handover.h"
 #include "http/headers.h"
 #include "http/request_queue.h"
+#include "http/sender_legacy.h"
 #include "http/spool.h"
 
 /* Limits on an answer, and on the time between tries, in seconds. */
@@ -31,10 +31,13 @@
 #define TRY_OVERDUE NANOSECONDS_PER_SECOND
 /* Minimum time between two messages about the same failure, and about failures with successes in between. */
 #define LOG_PERIOD (3600 * NANOSECONDS_PER_SECOND)
-#define LOG_PERIOD_NEW (60 * NANOSECONDS_PER_SECOND)
+#define LOG_PERIOD_NEW (300 * NANOSECONDS_PER_SECOND)
+/* Limit on the wait for the request that is being sent when another run takes the place of this one. */
+#define LEAVING_MAX (2 * NANOSECONDS_PER_SECOND)
 
 struct sender {
 	struct sender_options options;
+	char *url; /* as it is shown */
 	CURLM *multi;
 	CURL *curl;
 	struct curl_slist *headers;
@@ -45,20 +48,22 @@ struct sender {
 	pthread_cond_t changed;
 	struct request_queue queue;
 	bool is_ending, gives_up;
-	bool is_failing;    /* the last try failed, and is to be repeated */
-	uint64_t try_begin; /* CLOCK_MONOTONIC, ns, while the first request is being sent; else 0 */
-	uint64_t next_try;  /* the same, while the thread waits for it; else 0 */
-	struct sender_counts counts;
-	struct spool *spool; /* NULL: none */
-	char drop_reason[ERROR_SIZE];
+	bool leaves;                          /* is_ending: no other request is begun */
+	bool is_failing;                      /* the last try failed, and is to be repeated */
+	uint64_t try_begin;                   /* CLOCK_MONOTONIC, ns, while the first request is being sent; else 0 */
+	uint64_t next_try;                    /* the same, while the thread waits for it; else 0 */
+	struct sender_counts counts, earlier; /* of this run, and those before in this process */
+	struct spool *spool;                  /* NULL: none */
+	char reasons[SENDER_FATE_COUNT][ERROR_SIZE];
 	uint64_t drop_logged_at, spool_logged_at; /* CLOCK_MONOTONIC, ns; 0: never */
 
 	/* Of the thread. */
 	struct text answer;
 	char error[ERROR_SIZE];
-	bool is_reported;         /* the error was logged, and no request was taken since then */
-	uint64_t logged_at;       /* CLOCK_MONOTONIC, ns; 0: never */
-	uint64_t dropped_earlier; /* profiles dropped before the failure */
+	char logged[ERROR_SIZE];               /* the latest that was logged */
+	bool is_reported;                      /* no request was taken since then */
+	uint64_t logged_at, refusal_logged_at; /* CLOCK_MONOTONIC, ns; 0: never */
+	uint64_t dropped_earlier;              /* profiles dropped before the failure */
 };
 
 enum outcome { OUTCOME_SENT, OUTCOME_SENT_IN_PART, OUTCOME_AGAIN, OUTCOME_REFUSED };
@@ -108,6 +113,14 @@ static bool is_due(uint64_t *logged_at, uint64_t period)
 	return due;
 }
 
+static void log_error(struct sender *sender)
+{
+	const struct iaprof_host *host = sender->options.host;
+	host->log(host, IAPROF_LOG_WARNING, "%s: %s", sender->url, sender->error);
+	strcpy(sender->logged, sender->error);
+	sender->is_reported = true;
+}
+
 /* text: untrusted */
 static void note_error(struct sender *sender, const char *what, const char *text)
 {
@@ -115,11 +128,18 @@ static void note_error(struct sender *sender, const char *what, const char *text
 	text_append_name(&name, text);
 	snprintf(sender->error, sizeof sender->error, "%s%s", what, text_string(&name));
 	text_free(&name);
-	if (!is_due(&sender->logged_at, sender->is_reported ? LOG_PERIOD : LOG_PERIOD_NEW))
-		return;
-	sender->options.host->log(sender->options.host, IAPROF_LOG_WARNING, "%s: %s", sender->options.url,
-				  sender->error);
-	sender->is_reported = true;
+	bool is_known = sender->is_reported && !strcmp(sender->error, sender->logged);
+	if (is_due(&sender->logged_at, is_known ? LOG_PERIOD : LOG_PERIOD_NEW))
+		log_error(sender);
+}
+
+/* The error has lost profiles. */
+static void note_loss(struct sender *sender, enum sender_fate fate)
+{
+	bool is_known = !strcmp(sender->error, sender->logged);
+	strcpy(sender->reasons[fate], sender->error);
+	if (is_due(&sender->refusal_logged_at, LOG_PERIOD) && !is_known)
+		log_error(sender);
 }
 
 /* After a request was taken. Called with the lock. */
@@ -127,11 +147,11 @@ static void note_success(struct sender *sender)
 {
 	const struct iaprof_host *host = sender->options.host;
 	uint64_t dropped = sender->counts.dropped - sender->dropped_earlier;
-	if (sender->is_failing && sender->is_reported && dropped)
+	if (sender->is_reported && dropped)
 		host->log(host, IAPROF_LOG_WARNING, "%s: accepts requests again (dropped meanwhile: %" PRIu64 ")",
-			  sender->options.url, dropped);
-	else if (sender->is_failing && sender->is_reported)
-		host->log(host, IAPROF_LOG_WARNING, "%s: accepts requests again", sender->options.url);
+			  sender->url, dropped);
+	else if (sender->is_reported)
+		host->log(host, IAPROF_LOG_WARNING, "%s: accepts requests again", sender->url);
 	sender->is_reported = false;
 	sender->dropped_earlier = sender->counts.dropped;
 }
@@ -141,9 +161,9 @@ static void drop(struct sender *sender, uint64_t count, const char *reason)
 {
 	const struct iaprof_host *host = sender->options.host;
 	sender->counts.dropped += count;
-	snprintf(sender->drop_reason, sizeof sender->drop_reason, "%s", reason);
+	snprintf(sender->reasons[SENDER_DROPPED], ERROR_SIZE, "%s", reason);
 	if (is_due(&sender->drop_logged_at, LOG_PERIOD))
-		host->log(host, IAPROF_LOG_WARNING, "dropped waiting requests for %s: %s", sender->options.url, reason);
+		host->log(host, IAPROF_LOG_WARNING, "%s: dropped waiting requests: %s", sender->url, reason);
 }
 
 /* Counts the profiles of a request that the server took. Returns how many of them it rejected. */
@@ -156,7 +176,9 @@ static uint32_t count_sent(struct sender *sender, uint32_t count)
 	if (reason.size)
 		note_error(sender, "server response: ", text_string(&reason));
 	else if (rejected)
-		note_error(sender, "the server rejected profiles", "");
+		note_error(sender, "no reason given", "");
+	if (rejected)
+		note_loss(sender, SENDER_REJECTED);
 	text_free(&reason);
 	pthread_mutex_lock(&sender->lock);
 	sender->counts.rejected += rejected;
@@ -176,7 +198,9 @@ static void note_refusal(struct sender *sender, long status)
 {
 	const struct sender_options *options = &sender->options;
 	struct text reason = { 0 }, line = { 0 };
-	const char *type = NULL, *remedy = status == STATUS_TOO_LARGE ? options->too_large : NULL;
+	const char *type = NULL, *remedy = status == STATUS_TOO_LARGE      ? options->too_large
+					   : status >= 300 && status < 400 ? "redirects are not followed"
+									   : NULL;
 	curl_easy_getinfo(sender->curl, CURLINFO_CONTENT_TYPE, &type);
 	if (type && (strncasecmp(type, "text/plain", 10) == 0 || strncasecmp(type, "application/json", 16) == 0))
 		text_append(&reason, sender->answer.data, strcspn(text_string(&sender->answer), "\r\n"));
@@ -191,6 +215,20 @@ static void note_refusal(struct sender *sender, long status)
 	text_free(&line);
 }
 
+/* Returns what a failed try is called. */
+static const char *describe(CURLcode code)
+{
+	switch (code) {
+	case CURLE_ABORTED_BY_CALLBACK:
+		return "no answer before the run ended";
+	case CURLE_GOT_NOTHING:
+	case CURLE_PARTIAL_FILE:
+		return "the receiver closed the connection";
+	default:
+		return curl_easy_strerror(code);
+	}
+}
+
 /* *wait: seconds that the server asked for, 0 if it did not. */
 static enum outcome try_once(struct sender *sender, const struct waiting_request *request, uint64_t *wait)
 {
@@ -203,14 +241,17 @@ static enum outcome try_once(struct sender *sender, const struct waiting_request
 	curl_easy_getinfo(sender->curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(sender->curl, CURLINFO_RETRY_AFTER, &after);
 	if (code != CURLE_OK && code != CURLE_WRITE_ERROR) {
-		note_error(sender, "", code == CURLE_ABORTED_BY_CALLBACK ? "no answer" : curl_easy_strerror(code));
+		note_error(sender, "", describe(code));
 		return OUTCOME_AGAIN;
 	}
 	if (status >= 200 && status < 300)
 		return count_sent(sender, request->count) ? OUTCOME_SENT_IN_PART : OUTCOME_SENT;
 	note_refusal(sender, status);
 	*wait = after > 0 ? (uint64_t)after : 0;
-	return is_passing(status) ? OUTCOME_AGAIN : OUTCOME_REFUSED;
+	if (is_passing(status))
+		return OUTCOME_AGAIN;
+	note_loss(sender, SENDER_REFUSED);
+	return OUTCOME_REFUSED;
 }
 
 /*
@@ -234,16 +275,25 @@ static void wait_for(struct sender *sender, uint64_t seconds)
 	sender->next_try = 0;
 }
 
+static struct sender_counts add_counts(const struct sender_counts *one, const struct sender_counts *other)
+{
+	return (struct sender_counts){ .sent = one->sent + other->sent,
+				       .rejected = one->rejected + other->rejected,
+				       .refused = one->refused + other->refused,
+				       .dropped = one->dropped + other->dropped,
+				       .unsent = one->unsent + other->unsent };
+}
+
 /* Reports what became of the profiles. Called with the lock. */
 static void report(const struct sender *sender)
 {
-	const struct sender_counts *counts = &sender->counts;
+	const struct sender_counts all = add_counts(&sender->earlier, &sender->counts);
 	const struct iaprof_host *host = sender->options.host;
 	struct iaprof_delivery delivery = {
 		.size = sizeof delivery,
-		.delivered = counts->sent,
-		.refused = counts->rejected + counts->refused,
-		.dropped = counts->dropped,
+		.delivered = all.sent,
+		.refused = all.rejected + all.refused,
+		.dropped = all.dropped + all.unsent,
 		.waiting = request_queue_count(&sender->queue) + spool_items(sender->spool),
 		.stored = sender->spool ? spool_size(sender->spool) : IAPROF_COUNT_UNKNOWN,
 	};
@@ -357,7 +407,8 @@ static bool take_spooled(struct sender *sender)
 	uint64_t unreadable = 0;
 	bool is_taken = sender->spool && !sender->is_ending && spool_take(sender->spool, &body, &count, &unreadable);
 	if (unreadable)
-		drop(sender, unreadable, "a file of the spool cannot be read");
+		drop(sender, unreadable,
+		     "a file of the spool cannot be read, or has the format of another configuration");
 	/* When out of memory, it is the next run's. */
 	bool good = is_taken && request_queue_add(&sender->queue, &body, count, true);
 	text_free(&body);
@@ -370,7 +421,7 @@ static void *run(void *context)
 	uint64_t pause = WAIT_FIRST;
 	pthread_mutex_lock(&sender->lock);
 	report(sender);
-	while (!sender->gives_up && (sender->queue.first || !sender->is_ending))
+	while (!sender->gives_up && !(sender->is_ending && (sender->leaves || !sender->queue.first)))
 		if (sender->queue.first)
 			send_first(sender, &pause);
 		else if (!take_spooled(sender))
@@ -399,13 +450,28 @@ static bool add_type(struct sender *sender)
 	return add_header(sender, line);
 }
 
+/* Returns a URL without user and password, which the caller frees; NULL when out of memory. */
+static char *make_shown(const char *url)
+{
+	CURLU *parsed = curl_url();
+	char *text = NULL, *copy;
+	if (parsed && !curl_url_set(parsed, CURLUPART_URL, url, 0) && !curl_url_set(parsed, CURLUPART_USER, NULL, 0) &&
+	    !curl_url_set(parsed, CURLUPART_PASSWORD, NULL, 0))
+		curl_url_get(parsed, CURLUPART_URL, &text, 0);
+	copy = text ? strdup(text) : NULL;
+	curl_free(text);
+	curl_url_cleanup(parsed);
+	return copy;
+}
+
 static bool set_up(struct sender *sender)
 {
 	const struct sender_options *options = &sender->options;
 	char problem[HEADERS_PROBLEM_SIZE];
 	CURL *curl = sender->curl = curl_easy_init();
 	sender->multi = curl_multi_init();
-	if (!curl || !sender->multi || !add_type(sender) || !add_header(sender, "Expect:") ||
+	sender->url = make_shown(options->url);
+	if (!sender->url || !curl || !sender->multi || !add_type(sender) || !add_header(sender, "Expect:") ||
 	    (options->compressed && !add_header(sender, "Content-Encoding: gzip")) ||
 	    (options->headers && headers_read(options->headers, take_header, sender, problem)))
 		return false;
@@ -437,8 +503,12 @@ static int open_spool(struct sender *sender)
 int sender_start(struct sender *sender)
 {
 	const struct iaprof_host *host = sender->options.host;
-	uint64_t unfit =
-		handover_take(host->instance_name, sender->options.type, sender->options.compressed, &sender->queue);
+	struct sender_legacy legacy;
+	uint64_t unfit = sender_legacy_take(&sender->options, &legacy);
+	sender->queue = legacy.requests;
+	sender->earlier = legacy.counts;
+	sender->is_reported = legacy.is_reported;
+	sender->logged_at = legacy.logged_at;
 	if (unfit)
 		drop(sender, unfit, "requests have the format of the earlier configuration");
 	int result = pthread_create(&sender->thread, NULL, run, sender);
@@ -459,7 +529,7 @@ int sender_new(const struct sender_options *options, struct sender **made)
 	pthread_cond_init(&sender->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	int result = set_up(sender) ? open_spool(sender)
-				    : options->host->fail(options->host, EINVAL, "cannot send to %s", options->url);
+				    : options->host->fail(options->host, EINVAL, "cannot send to this URL");
 	if (result)
 		sender_free(sender);
 	else
@@ -496,42 +566,64 @@ void sender_add(struct sender *sender, struct text *body, uint32_t count)
 	text_free(body);
 }
 
-/* The next run has what the spool keeps, and what is left in memory. */
-static bool has_heir(const struct sender *sender, bool leaves)
+/* Returns whether waiting for the server is of no use, because the next run can send the rest. Called with the lock. */
+static bool can_leave(const struct sender *sender)
 {
-	return sender->spool || leaves;
+	return !sender->try_begin && (sender->leaves || (sender->spool && sender->is_failing));
+}
+
+/* Leaves what is in memory to the next run. */
+static void leave(struct sender *sender)
+{
+	uint64_t count = request_queue_count(&sender->queue);
+	struct sender_legacy legacy = { .requests = sender->queue,
+					.counts = add_counts(&sender->earlier, &sender->counts),
+					.is_reported = sender->is_reported,
+					.logged_at = sender->logged_at };
+	if (!sender_legacy_leave(&sender->options, &legacy))
+		return;
+	sender->counts.left = count;
+	sender->queue = (struct request_queue){ 0 };
+}
+
+static void close_spool(struct sender *sender)
+{
+	uint64_t kept = spool_items(sender->spool);
+	if (kept && spool_is_removed(sender->spool))
+		drop(sender, kept, "the folder of the spool was removed");
+	else
+		sender->counts.kept = kept;
+	spool_close(STEAL_POINTER(sender->spool));
 }
 
 /* What was not sent is left to the next run, stored for it, or dropped. The thread has ended. */
-static void settle(struct sender *sender, bool leaves)
+static void settle(struct sender *sender)
 {
-	const struct sender_options *options = &sender->options;
 	if (sender->queue.first && sender->queue.first->spooled)
 		remove_request(sender, NULL);
+	if (sender->leaves)
+		leave(sender);
 	store_waiting(sender);
-	uint64_t rest = request_queue_count(&sender->queue);
-	if (leaves && rest &&
-	    handover_leave(options->host->instance_name, options->type, options->compressed, &sender->queue))
-		sender->counts.left = rest;
+	strcpy(sender->reasons[SENDER_UNSENT], sender->error);
 	for (; sender->queue.first; remove_request(sender, NULL))
 		if (sender->spool)
 			put_away(sender, sender->queue.first);
 		else
 			sender->counts.unsent += sender->queue.first->count;
-	sender->counts.kept = spool_items(sender->spool);
-	spool_close(STEAL_POINTER(sender->spool));
+	close_spool(sender);
 }
 
 struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool leaves)
 {
-	uint64_t end = clock_monotonic() + limit;
+	uint64_t end = clock_monotonic() + (leaves && limit > LEAVING_MAX ? LEAVING_MAX : limit);
 	const struct timespec until = { .tv_sec = (time_t)(end / NANOSECONDS_PER_SECOND),
 					.tv_nsec = (long)(end % NANOSECONDS_PER_SECOND) };
 	pthread_mutex_lock(&sender->lock);
 	sender->is_ending = true;
+	sender->leaves = leaves;
 	pthread_cond_broadcast(&sender->changed);
-	/* A server that does not answer now may answer the next run. A try after the end is none. */
-	while (sender->queue.first && !(sender->is_failing && has_heir(sender, leaves)) && sender->next_try < end &&
+	/* A try after the end is none. */
+	while (sender->queue.first && !can_leave(sender) && sender->next_try < end &&
 	       !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
 		;
 	sender->gives_up = true;
@@ -541,8 +633,13 @@ struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool l
 	if (sender->has_thread)
 		pthread_join(sender->thread, NULL);
 	sender->has_thread = false;
-	settle(sender, leaves);
+	settle(sender);
 	return sender->counts;
+}
+
+const char *sender_url(const struct sender *sender)
+{
+	return sender->url;
 }
 
 const char *sender_error(const struct sender *sender)
@@ -550,9 +647,9 @@ const char *sender_error(const struct sender *sender)
 	return sender->error;
 }
 
-const char *sender_drop_reason(const struct sender *sender)
+const char *sender_reason(const struct sender *sender, enum sender_fate fate)
 {
-	return sender->drop_reason;
+	return sender->reasons[fate];
 }
 
 void sender_free(struct sender *sender)
@@ -567,6 +664,7 @@ void sender_free(struct sender *sender)
 	curl_easy_cleanup(sender->curl);
 	curl_multi_cleanup(sender->multi);
 	curl_slist_free_all(sender->headers);
+	free(sender->url);
 	text_free(&sender->answer);
 	spool_close(sender->spool);
 	pthread_cond_destroy(&sender->changed);

@@ -53,6 +53,9 @@ struct sender_counts {
 	uint64_t left;     /* are in memory for the next run of this process */
 };
 
+/* Fates of profiles that were not delivered: the members of these names. */
+enum sender_fate { SENDER_REJECTED, SENDER_REFUSED, SENDER_DROPPED, SENDER_UNSENT, SENDER_FATE_COUNT };
+
 struct sender;
 
 /* Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK if another sender has the spool. */
@@ -65,12 +68,14 @@ int sender_start(struct sender *sender);
 /* Takes over the text. count: profiles in it. */
 void sender_add(struct sender *sender, struct text *body, uint32_t count);
 /*
- * Waits until everything is sent, or until a limit in ns, and ends the thread; with a spool, or with leaves, only while
- * the server answers. Leaves the spool to the next run, and with leaves also what is in memory: to the next sender in
- * this process whose host has the same name.
+ * Waits until everything is sent, or until a limit in ns, and ends the thread; with a spool, only while the server
+ * answers, and with leaves only for the request that is being sent. Leaves the spool to the next run, and with leaves
+ * also what is in memory: to the next sender in this process whose host has the same name.
  */
 struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool leaves);
-/* After sender_finish(): the last error, and why profiles were dropped last; "" if there is none. */
+/* Returns the URL without user and password. */
+const char *sender_url(const struct sender *sender);
+/* After sender_finish(): the last error, and the last reason of a fate; "" if there is none. */
 const char *sender_error(const struct sender *sender);
-const char *sender_drop_reason(const struct sender *sender);
+const char *sender_reason(const struct sender *sender, enum sender_fate fate);
 void sender_free(struct sender *sender);

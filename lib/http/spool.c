@@ -291,6 +291,12 @@ uint64_t spool_size(const struct spool *spool)
 	return spool->size;
 }
 
+bool spool_is_removed(const struct spool *spool)
+{
+	struct stat status;
+	return !fstat(spool->folder, &status) && !status.st_nlink;
+}
+
 void spool_close(struct spool *spool)
 {
 	if (!spool)

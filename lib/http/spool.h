@@ -50,4 +50,6 @@ void spool_remove(struct spool *spool);
 uint64_t spool_items(const struct spool *spool); /* accepts NULL */
 /* Returns the bytes of these. */
 uint64_t spool_size(const struct spool *spool);
+/* Returns whether the folder was removed, and the requests with it. */
+bool spool_is_removed(const struct spool *spool);
 void spool_close(struct spool *spool); /* accepts NULL */

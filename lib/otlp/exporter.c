@@ -200,8 +200,7 @@ int otlp_exporter_send(struct otlp_exporter *exporter, const struct iaprof_host 
 
 int otlp_exporter_finish(struct otlp_exporter *exporter, const struct iaprof_host *host)
 {
-	/* The sender's thread reads it: text_string(), which ended it in otlp_exporter_open(), would write. */
-	return delivery_finish(host, exporter->sender, exporter->url.data, exporter->signal->item);
+	return delivery_finish(host, exporter->sender, exporter->signal->item);
 }
 
 void otlp_exporter_close(struct otlp_exporter *exporter)

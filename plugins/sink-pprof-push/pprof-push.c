@@ -226,9 +226,8 @@ static int pprof_push_profile(const struct iaprof_host *host, void *instance, co
 
 static int pprof_push_finish(const struct iaprof_host *host, void *instance)
 {
-	struct pprof_push *push = instance;
-	/* The sender's thread reads it: text_string(), which ended it in prepare(), would write. */
-	return delivery_finish(host, push->sender, push->target.data, "profile");
+	const struct pprof_push *push = instance;
+	return delivery_finish(host, push->sender, "profile");
 }
 
 static void pprof_push_destroy(const struct iaprof_host *host, void *instance)

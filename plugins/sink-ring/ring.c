@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/handover.h"
 #include "base/private_folder.h"
 #include "base/regular_file.h"
 #include "ring/ring_folder.h"
@@ -23,6 +24,18 @@
 #define INTERVAL_DEFAULT (60 * NANOSECONDS_PER_SECOND)
 
 static const char no_default_folder[] = "the default folder is not known (set folder=)";
+
+/* Numbers of intervals. */
+struct ring_counts {
+	uint64_t written;
+	uint64_t dropped; /* could not be written */
+};
+
+/* What an instance leaves to the one that takes its place. */
+struct ring_legacy {
+	struct ring_counts counts;
+	uint64_t unstated;
+};
 
 struct ring {
 	const char *folder; /* NULL: the default */
@@ -35,11 +48,10 @@ struct ring {
 	bool is_open;
 	bool is_recorded; /* a replay, whose processes are not those of this machine */
 	struct services services;
-	bool is_failing;  /* the last interval could not be written */
-	uint64_t written; /* intervals */
-	uint64_t dropped; /* intervals that could not be written */
-	uint64_t told;    /* those of these that a segment states */
-	uint64_t stored;  /* bytes of all segments */
+	bool is_failing;                    /* the last interval could not be written */
+	struct ring_counts counts, earlier; /* of this run, and of those before in this process */
+	uint64_t unstated;                  /* dropped intervals that no segment states yet */
+	uint64_t stored;                    /* bytes of all segments */
 };
 
 static const struct iaprof_option options[] = {
@@ -160,9 +172,9 @@ static bool make_folder_again(struct ring *ring)
 static void report(const struct iaprof_host *host, const struct ring *ring)
 {
 	host->delivery(host, &(struct iaprof_delivery){ .size = sizeof(struct iaprof_delivery),
-							.delivered = ring->written,
+							.delivered = ring->earlier.written + ring->counts.written,
 							.refused = IAPROF_COUNT_UNKNOWN,
-							.dropped = ring->dropped,
+							.dropped = ring->earlier.dropped + ring->counts.dropped,
 							.waiting = IAPROF_COUNT_UNKNOWN,
 							.stored = ring->stored });
 }
@@ -230,7 +242,7 @@ static int store(struct ring *ring, const struct iaprof_profile *profile)
 	segment.end = segment.begin + length;
 	services_begin(&ring->services);
 	int result = segment_append(&contents, profile, ring->is_recorded ? NULL : &ring->services, ring->spans,
-				    (int)ring->level, ring->dropped - ring->told);
+				    (int)ring->level, ring->unstated);
 	if (!result && contents.size > ring->size)
 		result = -EFBIG;
 	if (!result)
@@ -241,8 +253,8 @@ static int store(struct ring *ring, const struct iaprof_profile *profile)
 		result = write_segment(ring, &segment, &contents);
 	if (result)
 		return result;
-	ring->told = ring->dropped;
-	ring->written++;
+	ring->unstated = 0;
+	ring->counts.written++;
 	ring->stored += contents.size;
 	return 0;
 }
@@ -264,14 +276,15 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 	if (result && make_folder_again(ring))
 		result = store(ring, profile);
 	if (result) {
-		ring->dropped++;
+		ring->counts.dropped++;
+		ring->unstated++;
 		if (!ring->is_failing)
 			host->log(host, IAPROF_LOG_WARNING,
 				  "%s: %s (intervals are dropped until it can be written again)", ring->path,
 				  result == -EFBIG ? "an interval is larger than the ring" : strerror(-result));
 	} else if (ring->is_failing) {
 		host->log(host, IAPROF_LOG_WARNING, "%s: writing resumed (%" PRIu64 " interval%s dropped so far)",
-			  ring->path, ring->dropped, plural(ring->dropped));
+			  ring->path, ring->counts.dropped, plural(ring->counts.dropped));
 	}
 	ring->is_failing = result;
 	report(host, ring);
@@ -280,16 +293,37 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 
 static int ring_start(const struct iaprof_host *host, void *instance)
 {
-	report(host, instance);
+	struct ring *ring = instance;
+	CLEANUP_FREE struct ring_legacy *legacy = handover_take(host->instance_name);
+	if (legacy) {
+		ring->earlier = legacy->counts;
+		ring->unstated = legacy->unstated;
+	}
+	report(host, ring);
 	return 0;
+}
+
+static void leave(const struct iaprof_host *host, const struct ring *ring)
+{
+	struct ring_legacy *legacy = malloc(sizeof *legacy);
+	if (!legacy)
+		return;
+	*legacy = (struct ring_legacy){ .counts = { .written = ring->earlier.written + ring->counts.written,
+						    .dropped = ring->earlier.dropped + ring->counts.dropped },
+					.unstated = ring->unstated };
+	if (!handover_leave(host->instance_name, legacy))
+		free(legacy);
 }
 
 static int ring_finish(const struct iaprof_host *host, void *instance)
 {
 	const struct ring *ring = instance;
-	return ring->dropped ? host->fail(host, EIO, "%s: %" PRIu64 " of %" PRIu64 " intervals could not be written",
-					  ring->path, ring->dropped, ring->dropped + ring->written)
-			     : 0;
+	const struct ring_counts *counts = &ring->counts;
+	if (host->has_successor(host))
+		leave(host, ring);
+	return counts->dropped ? host->fail(host, EIO, "%s: %" PRIu64 " of %" PRIu64 " intervals could not be written",
+					    ring->path, counts->dropped, counts->dropped + counts->written)
+			       : 0;
 }
 
 static void ring_destroy(const struct iaprof_host *host, void *instance)

@@ -5,6 +5,7 @@ import collections
 import csv
 import os
 import re
+import shutil
 import signal
 import sys
 
@@ -261,7 +262,7 @@ def replay_into_spool():
     with Receiver((503, {'Retry_After': '30'})) as server:
         outcome = iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}')
     equal(outcome.status, COMPLETE, 'status')
-    require(re.search('warning: otlp: [0-9]+ profiles wait in the spool for the next run: HTTP status 503', outcome.err),
+    require(re.search('warning: otlp: http.*: [0-9]+ profiles wait in the spool for the next run that uses it: HTTP status 503', outcome.err),
             outcome.err)
     waiting = os.listdir('waiting')
     require(waiting, 'the spool has nothing')
@@ -347,6 +348,57 @@ def left():
     equal(cpu_time(gate), sum(int(row['value']) for row in rows if row['value_type'] == 'cpu'), 'CPU time')
 
 
+@case('a reload waits for the answer to a request, so that it is not sent twice', needs=[needs_root, needs_sampling])
+def slow_answers():
+    def answer(handler, server):
+        taken = take(handler)
+        server.ending.wait(0.7)
+        bodies.append(taken)
+        reply(handler, 200)
+    bodies = []
+    with Server(answer) as server:
+        process = start_continuous('-i', '200ms', '--finish-within', '20s', '-k', f'otlp:endpoint={server.url}', '-k',
+                                   'ring:folder=kept')
+        for number in range(1, 4):
+            before = len(server.asked)
+            wait_until(lambda: len(server.asked) > before, 'a request')  # pylint: disable=cell-var-from-loop
+            process.send_signal(signal.SIGHUP)
+            wait_until(lambda: runs_ended() == number, 'the end of the earlier run')  # pylint: disable=cell-var-from-loop
+        end_continuous(process, 4)
+    equal(len(set(bodies)), len(bodies), 'different requests')
+    iaprof('--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf').completes()
+    rows = csv.DictReader(read('all.csv').splitlines())
+    found = sum(sum(profile[-1].values()) * profile[4] for body in bodies for profile in Request(body).profiles
+                if profile[1] == 'samples')
+    equal(found, sum(int(row['value']) for row in rows if row['value_type'] == 'cpu'), 'CPU time')
+
+
+@case('each loss has its reason', needs=[needs_root, needs_sampling])
+def reasons():
+    with Receiver((503, {}), (400, {}), (200, {}), (503, {}), (413, {})) as server:
+        process = start_continuous('-i', '100ms', '-k', f'otlp:endpoint=http://user:secret@{server.url[7:]}')
+        wait_until(lambda: len(server.bodies) > 2, 'requests')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, FAILED, read('err'))
+    text = read('err')
+    for pattern in ('HTTP status 503$', 'HTTP status 400$', 'accepts requests again$',
+                    r'\d+ of \d+ profiles were not delivered to http://127.0.0.1:\d+/v1development/profiles '
+                    r'\(\d+ refused: HTTP status 413 \(set'):
+        require(re.search(pattern, text, re.M), f'{pattern}: {text}')
+    require('secret' not in text, text)
+
+
+@case('a spool whose folder was removed keeps nothing', needs=[needs_root, needs_sampling])
+def removed_spool():
+    with Gate() as gate:
+        process = start_continuous('-i', '100ms', '-k', f'otlp:endpoint={gate.server.url},spool=waiting')
+        wait_until(lambda: os.path.isdir('waiting') and len(os.listdir('waiting')) > 2, 'requests in the spool')
+        shutil.rmtree('waiting')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, FAILED, read('err'))
+    require('dropped: the folder of the spool was removed' in read('err'), read('err'))
+
+
 @case('requests in the format of an earlier configuration are dropped, and counted', needs=[needs_root, needs_sampling])
 def other_form():
     def configure(compression):
@@ -377,7 +429,7 @@ def no_room():
         wait_until(lambda: 'requests wait in memory' in read('err'), 'a message')
         process.send_signal(signal.SIGINT)
         equal(end(process).status, FAILED, read('err'))
-    require(re.search(r'dropped waiting requests for http.*: spool disk: No space left on device', read('err')), read('err'))
+    require(re.search(r'dropped waiting requests: spool disk: No space left on device', read('err')), read('err'))
     require(re.search(r'profiles? w.* not delivered to .* \(\d+ dropped: spool disk: No space left on device', read('err')),
             read('err'))
 

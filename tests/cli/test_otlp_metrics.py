@@ -85,7 +85,7 @@ def spool():
     arguments = ['-s', METRICS_SOURCE, '-d', '300ms', '--finish-within', '2s', '-k']
     for _ in range(2):
         outcome = iaprof(*arguments, 'otlp-metrics:spool=waiting,endpoint=http://127.0.0.1:9')
-        require(re.search(r'warning: .*[0-9]+ data points wait in the spool for the next run', outcome.err), outcome.err)
+        require(re.search(r'warning: .*[0-9]+ data points wait in the spool for the next run that uses it', outcome.err), outcome.err)
         equal(outcome.status, COMPLETE, 'status')
     equal(os.stat('waiting').st_mode & 0o777, 0o700, 'mode of the folder')
     equal([os.stat(f'waiting/{name}').st_mode & 0o777 for name in os.listdir('waiting')], [0o600] * 2, 'modes')

@@ -146,7 +146,7 @@ def hostile_texts():
     with open(FAILING_SOURCE, 'rb') as file:
         contents = file.read()
     # Terminals interpret C1 control characters as well (U+009B, and some the byte 0x9b), and option texts may have those.
-    for old, new in ((b'fails where it is told to', b'f\x1b[2J\x1b]0;title\x07\n\xc2\x9b3'), (b'the callback that fails', b'the \xc2\x9b31m\x9b callback'),
+    for old, new in ((b'fails in the requested callback', b'f\x1b[2J\x1b]0;title\x07\n\xc2\x9b3'), (b'the callback that fails', b'the \xc2\x9b31m\x9b callback'),
                      (b'what it sends without end', '\u202ewhat it sends w'.encode())):
         require(contents.count(old) == 1, f'{old} is not once in the plugin')
         contents = contents.replace(old, new.ljust(len(old)))

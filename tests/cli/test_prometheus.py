@@ -33,11 +33,12 @@ class Run:
         self.log = open('log', 'w+', encoding='utf-8')
         self.process = start(*self.arguments, '-v', '-i', '100ms', '-k', 'prometheus:address=127.0.0.1:0',
                              stderr=self.log)
-        def said():
-            with open('log', encoding='utf-8') as file:
-                return re.search(r'http://127\.0\.0\.1:(\d+)/metrics', file.read())
-        self.port = int(wait_until(lambda: said() or self.process.poll() is not None and {1: 0}, 'the server')[1])
+        self.port = int(wait_until(lambda: self.ports() or self.process.poll() is not None and [0], 'the server')[0])
         return self
+
+    def ports(self):
+        with open('log', encoding='utf-8') as file:
+            return re.findall(r'http://127\.0\.0\.1:(\d+)/metrics', file.read())
 
     def __exit__(self, *ignored):
         self.process.send_signal(signal.SIGINT)
@@ -118,6 +119,11 @@ def sinks():
             found, metrics = counts()
             return found.get(('otlp-metrics.x', 'delivered')) and found.get(('ring', 'delivered')) and (found, metrics)
         found, metrics = wait_until(arrived, 'deliveries')
+        # They go on after a reload, which chooses another port here.
+        run.process.send_signal(signal.SIGHUP)
+        run.port = int(wait_until(lambda: run.ports()[1:], 'the new server')[0])
+        again, _ = wait_until(lambda: counts()[0].get(('otlp-metrics.x', 'refused')) and counts(), 'metrics')
+        require(all(again[key] >= found[key] for key in found), (found, again))
     equal((found['ring', 'dropped'], found['otlp-metrics.x', 'dropped']), (0, 0), 'dropped')
     require(found['otlp-metrics.x', 'refused'] > 0, found)
     require(('ring', 'refused') not in found, found)
