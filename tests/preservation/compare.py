@@ -284,7 +284,7 @@ class Renamed:
     """renamed.txt, and which of its entries were used."""
 
     def __init__(self, path):
-        self.names, self.used, self.live = collections.defaultdict(dict), set(), False
+        self.names, self.used, self.how = collections.defaultdict(dict), set(), ''
         for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1):
             if not line or line.startswith('#'):
                 continue
@@ -304,8 +304,10 @@ class Renamed:
 
     def new_name(self, kind, old):
         """Returns the current name, '-' when it was removed."""
-        if kind == 'frame' and self.live and old in self.names['live-frame']:
+        if kind == 'frame' and self.how == 'live' and old in self.names['live-frame']:
             kind = 'live-frame'
+        if kind == 'source' and self.how == 'ivpu' and old in self.names['ivpu-source']:
+            kind = 'ivpu-source'
         entry = self.names[kind].get(old)
         if not entry or entry[0] == '-':
             return old
@@ -314,7 +316,7 @@ class Renamed:
 
     def new_end(self, text):
         """Returns the stack with other frames at its end, in a live case."""
-        for old, (_, new) in self.names['live-frame'].items() if self.live else ():
+        for old, (_, new) in self.names['live-frame'].items() if self.how == 'live' else ():
             if ';' in old and text.endswith(f';{old}'):
                 self.used.add(('live-frame', old))
                 return text[:-len(old)] + new
@@ -338,9 +340,9 @@ class Renamed:
             return self.new_name('value-type', text)
         return self.new_name(name, text) if view == 'events' else text
 
-    def apply(self, facts, live):
-        """Returns expected facts under their current names, without removed ones."""
-        self.live = live
+    def apply(self, facts, how):
+        """Returns expected facts of a kind of input under their current names, without removed ones."""
+        self.how = how
         result = collections.Counter()
         for (view, columns), count in facts.items():
             record = dict(columns).get('record')
@@ -398,7 +400,7 @@ def differences(expected, found):
 
 def compare(program, case, folder, renamed):
     """Returns the differences of a case."""
-    expected = renamed.apply(read_expected(case.expected(folder)), case.how == 'live')
+    expected = renamed.apply(read_expected(case.expected(folder)), case.how)
     if not expected:
         raise Wrong(f'{case.expected(folder).name} contains no facts')
     found = renamed.without_added(make_facts(program, case))
