@@ -269,6 +269,7 @@ static void finish_queues(struct collector_thread *thread, struct collector_thre
 		if (dropped.callback)
 			report_stuck(options->sinks[i], dropped.callback, result);
 		report_dropped(options->sinks[i]->name, &dropped);
+		result->profile_missing |= dropped.profiles > 0;
 	}
 }
 
@@ -298,7 +299,7 @@ void collector_thread_finish(struct collector_thread *thread, struct collector_t
 	if (thread->collector)
 		result->statistics = collector_statistics(thread->collector);
 	result->continuous = thread->options.continuous;
-	result->profile_missing = thread->profile_missing;
+	result->profile_missing |= thread->profile_missing;
 	result->profile = thread->profile ? &thread->profile->profile : NULL;
 	if (thread->difference)
 		result->difference = &difference_snapshot(thread->difference)->profile;

@@ -64,7 +64,7 @@ struct collector_thread_result {
 	const struct iaprof_profile *profile;
 	const struct iaprof_profile *difference; /* from the earlier run to this one, as profile; NULL if none */
 	bool continuous;
-	bool profile_missing; /* a profile of the run, an interval or the difference failed */
+	bool profile_missing; /* a profile of the run, an interval or the difference failed, or a sink did not get it */
 	bool sink_failed;     /* the instances' errors contain the reason */
 	bool sink_stuck;      /* its thread may still use all objects of the run */
 };

@@ -146,7 +146,7 @@ static void go_back(struct series *series, struct run *failed, struct run *earli
 	if (series->status == EXIT_STATUS_COMPLETE)
 		return;
 	if (again.text[0])
-		log_message(IAPROF_LOG_ERROR, "%s", again.text);
+		log_message(IAPROF_LOG_ERROR, "%s (neither configuration can be run: iaprof ends)", again.text);
 	free_run(STEAL_POINTER(series->run));
 }
 

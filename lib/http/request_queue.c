@@ -9,6 +9,8 @@ bool request_queue_add(struct request_queue *queue, struct text *body, uint32_t 
 	struct waiting_request *added = malloc(sizeof *added);
 	if (!added)
 		return false;
+	/* What compresses reserves much more than it needs: the limit on waiting bytes is one on memory. */
+	text_shrink(body);
 	*added = (struct waiting_request){ .body = *body, .count = count, .spooled = spooled };
 	*body = (struct text){ 0 };
 	struct request_queue one = { .first = added, .last = added, .size = added->body.size };

@@ -166,8 +166,8 @@ static void drop(struct sender *sender, uint64_t count, const char *reason)
 		host->log(host, IAPROF_LOG_WARNING, "%s: dropped waiting requests: %s", sender->url, reason);
 }
 
-/* Counts the profiles of a request that the server took. Returns how many of them it rejected. */
-static uint32_t count_sent(struct sender *sender, uint32_t count)
+/* Counts the profiles of a request that the server took. Returns whether it had an objection. */
+static bool count_sent(struct sender *sender, uint32_t count)
 {
 	struct text reason = { 0 };
 	uint32_t rejected = 0;
@@ -179,12 +179,13 @@ static uint32_t count_sent(struct sender *sender, uint32_t count)
 		note_error(sender, "no reason given", "");
 	if (rejected)
 		note_loss(sender, SENDER_REJECTED);
+	bool objects = rejected || reason.size;
 	text_free(&reason);
 	pthread_mutex_lock(&sender->lock);
 	sender->counts.rejected += rejected;
 	sender->counts.sent += count - rejected;
 	pthread_mutex_unlock(&sender->lock);
-	return rejected;
+	return objects;
 }
 
 /* The answers after which the protocol permits another try. */

@@ -28,6 +28,15 @@ bool text_reserve(struct text *text, size_t more)
 	return true;
 }
 
+void text_shrink(struct text *text)
+{
+	char *moved = text->size ? realloc(text->data, text->size) : NULL;
+	if (!moved)
+		return;
+	text->data = moved;
+	text->capacity = text->size;
+}
+
 void text_append(struct text *text, const char *bytes, size_t size)
 {
 	if (!size || !text_reserve(text, size))

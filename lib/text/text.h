@@ -17,6 +17,8 @@ struct text {
 
 /* Reserves more bytes after data + size. Returns false if out of memory. */
 bool text_reserve(struct text *text, size_t more);
+/* Releases the memory after data + size. */
+void text_shrink(struct text *text);
 void text_append(struct text *text, const char *bytes, size_t size);
 void text_append_string(struct text *text, const char *string);
 void text_append_unsigned(struct text *text, uint64_t value);                       /* in decimal */
