@@ -26,7 +26,7 @@ static uint64_t value_of(const struct iaprof_delivery *delivery, size_t counter)
 	return *(const uint64_t *)(const void *)((const char *)delivery + counters[counter].member);
 }
 
-/* A profile that the sink was too slow for is dropped, too. */
+/* With the profiles that the sink's queue had no room for. */
 static struct iaprof_delivery with_queue(const struct instance *sink, const struct iaprof_delivery *delivery)
 {
 	struct iaprof_delivery all = *delivery;
