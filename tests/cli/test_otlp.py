@@ -294,6 +294,10 @@ def runs_ended():
     return len(re.findall(' samples? in ', read('err')))
 
 
+# A sanitizer takes more than a run may before it is restarted.
+ENOUGH_MEMORY = '--memory', '64GiB'
+
+
 def start_continuous(*arguments):
     """Its standard error is in the file err."""
     with open('err', 'wb') as err:
@@ -330,7 +334,8 @@ class Gate:
 @case('without a spool, what waits is left to the run that takes its place', needs=[needs_root, needs_sampling])
 def left():
     with Gate() as gate:
-        process = start_continuous('-i', '200ms', '-k', f'otlp:endpoint={gate.server.url}', '-k', 'ring:folder=kept')
+        process = start_continuous('-i', '200ms', *ENOUGH_MEMORY, '-k', f'otlp:endpoint={gate.server.url}', '-k',
+                                   'ring:folder=kept')
         for number in range(3):
             count = len(os.listdir('kept')) if os.path.isdir('kept') else 0
             wait_until(lambda: os.path.isdir('kept') and len(os.listdir('kept')) > count + 2, 'intervals')  # pylint: disable=cell-var-from-loop
@@ -357,8 +362,8 @@ def slow_answers():
         reply(handler, 200)
     bodies = []
     with Server(answer) as server:
-        process = start_continuous('-i', '200ms', '--finish-within', '20s', '-k', f'otlp:endpoint={server.url}', '-k',
-                                   'ring:folder=kept')
+        process = start_continuous('-i', '200ms', *ENOUGH_MEMORY, '--finish-within', '20s', '-k', f'otlp:endpoint={server.url}',
+                                   '-k', 'ring:folder=kept')
         for number in range(1, 4):
             before = len(server.asked)
             wait_until(lambda: len(server.asked) > before, 'a request')  # pylint: disable=cell-var-from-loop
