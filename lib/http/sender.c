@@ -49,6 +49,7 @@ struct sender {
 	struct request_queue queue;
 	bool is_ending, gives_up;
 	bool leaves;                          /* is_ending: no other request is begun */
+	bool inherits;                        /* there was a run before in this process */
 	bool is_failing;                      /* the last try failed, and is to be repeated */
 	uint64_t try_begin;                   /* CLOCK_MONOTONIC, ns, while the first request is being sent; else 0 */
 	uint64_t next_try;                    /* the same, while the thread waits for it; else 0 */
@@ -507,6 +508,7 @@ int sender_start(struct sender *sender)
 	struct sender_legacy legacy;
 	uint64_t unfit = sender_legacy_take(&sender->options, &legacy);
 	sender->queue = legacy.requests;
+	sender->inherits = legacy.exists;
 	sender->earlier = legacy.counts;
 	sender->is_reported = legacy.is_reported;
 	sender->logged_at = legacy.logged_at;
@@ -577,7 +579,8 @@ static bool can_leave(const struct sender *sender)
 static void leave(struct sender *sender)
 {
 	uint64_t count = request_queue_count(&sender->queue);
-	struct sender_legacy legacy = { .requests = sender->queue,
+	struct sender_legacy legacy = { .exists = true,
+					.requests = sender->queue,
 					.counts = add_counts(&sender->earlier, &sender->counts),
 					.is_reported = sender->is_reported,
 					.logged_at = sender->logged_at };
@@ -659,7 +662,7 @@ void sender_free(struct sender *sender)
 		return;
 	/* The run was not begun: what it took over is the next one's. */
 	if (sender->has_thread)
-		sender_finish(sender, 0, true);
+		sender_finish(sender, 0, sender->inherits);
 	while (sender->queue.first)
 		remove_request(sender, NULL);
 	curl_easy_cleanup(sender->curl);

@@ -9,6 +9,7 @@
 #include "http/sender.h"
 
 struct sender_legacy {
+	bool exists; /* a sender has left it */
 	struct request_queue requests;
 	struct sender_counts counts; /* of this run and those before */
 	bool is_reported;            /* the server's failure was logged, and it has not ended */

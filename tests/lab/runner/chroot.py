@@ -29,7 +29,10 @@ def folder():
         pieces.say(f'makes a chroot of Debian sid with {" ".join(packages)}')
         pieces.command('mmdebstrap', '--variant=minbase', '--aptopt=Acquire::Check-Valid-Until "false"',
                        f'--include={",".join(packages)}', 'sid', new, pieces.archive_mirror())
-    return pieces.piece(PIECE, ' '.join(packages) + '\n', make)
+    made = pieces.piece(PIECE, ' '.join(packages) + '\n', make)
+    # Where guest/in-chroot mounts: a guest cannot make the folder.
+    (made.parent / 'changes').mkdir(exist_ok=True)
+    return made
 
 
 def command_line(arguments, readable=(), writable=(), environment=None):
