@@ -12,6 +12,7 @@
 #include "run/instance_watch.h"
 
 /* Formats a text of a plugin, which may have no format. */
+IAPROF_PRINTF(3, 0)
 static void format_text(char *text, size_t size, const char *format, va_list arguments)
 {
 	*text = '\0';
