@@ -219,14 +219,7 @@ static void *run(void *argument)
 	return NULL;
 }
 
-/* Returns whether a signal or a sink has ended the run: it does not wait for slow sinks. */
-static bool is_interrupted(const struct instance *sink)
-{
-	const struct instance_services *services = sink->services;
-	return services->run_is_ending && services->run_is_ending(services->context);
-}
-
-/* Waits until each sink has finished or is stuck. */
+/* Waits until each sink has finished or is stuck. A run that is interrupted does not wait for slow sinks. */
 static void wait_for_sinks(const struct collector_thread *thread)
 {
 	const struct collector_thread_options *options = &thread->options;
@@ -234,7 +227,7 @@ static void wait_for_sinks(const struct collector_thread *thread)
 		while (!sink_queue_wait(thread->queues[i]))
 			for (size_t j = i; j < options->sink_count; j++)
 				sink_queue_check(thread->queues[j], options->finish_within,
-						 is_interrupted(options->sinks[j]));
+						 instance_run_is_ending(options->sinks[j]));
 }
 
 static void report_stuck(struct instance *sink, const char *callback, struct collector_thread_result *result)

@@ -187,6 +187,13 @@ static inline bool instance_is_lossless(const struct instance *instance)
 	       instance->offline;
 }
 
+/* Returns whether a signal or a sink has ended the run. */
+static inline bool instance_run_is_ending(const struct instance *instance)
+{
+	const struct instance_services *services = instance->services;
+	return services->run_is_ending && services->run_is_ending(services->context);
+}
+
 /* Marks an instance as finished and notifies the run, which may end. */
 static inline void instance_end(struct instance *instance)
 {

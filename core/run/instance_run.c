@@ -31,8 +31,7 @@ static void host_end_run(const struct iaprof_host *host)
 
 static int host_run_is_ending(const struct iaprof_host *host)
 {
-	const struct instance_services *services = instance_of(host)->services;
-	return services->run_is_ending && services->run_is_ending(services->context);
+	return instance_run_is_ending(instance_of(host));
 }
 
 static int host_has_successor(const struct iaprof_host *host)

@@ -607,7 +607,6 @@ static void settle(struct sender *sender)
 		remove_request(sender, NULL);
 	if (sender->leaves)
 		leave(sender);
-	store_waiting(sender);
 	strcpy(sender->reasons[SENDER_UNSENT], sender->error);
 	for (; sender->queue.first; remove_request(sender, NULL))
 		if (sender->spool)

@@ -169,12 +169,19 @@ static bool make_folder_again(struct ring *ring)
 	return true;
 }
 
+static struct ring_counts all_counts(const struct ring *ring)
+{
+	return (struct ring_counts){ .written = ring->earlier.written + ring->counts.written,
+				     .dropped = ring->earlier.dropped + ring->counts.dropped };
+}
+
 static void report(const struct iaprof_host *host, const struct ring *ring)
 {
+	const struct ring_counts counts = all_counts(ring);
 	host->delivery(host, &(struct iaprof_delivery){ .size = sizeof(struct iaprof_delivery),
-							.delivered = ring->earlier.written + ring->counts.written,
+							.delivered = counts.written,
 							.refused = IAPROF_COUNT_UNKNOWN,
-							.dropped = ring->earlier.dropped + ring->counts.dropped,
+							.dropped = counts.dropped,
 							.waiting = IAPROF_COUNT_UNKNOWN,
 							.stored = ring->stored });
 }
@@ -308,9 +315,7 @@ static void leave(const struct iaprof_host *host, const struct ring *ring)
 	struct ring_legacy *legacy = malloc(sizeof *legacy);
 	if (!legacy)
 		return;
-	*legacy = (struct ring_legacy){ .counts = { .written = ring->earlier.written + ring->counts.written,
-						    .dropped = ring->earlier.dropped + ring->counts.dropped },
-					.unstated = ring->unstated };
+	*legacy = (struct ring_legacy){ .counts = all_counts(ring), .unstated = ring->unstated };
 	if (!handover_leave(host->instance_name, legacy))
 		free(legacy);
 }

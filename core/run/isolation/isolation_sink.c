@@ -40,9 +40,7 @@ void isolation_sink_free(struct isolation *isolation)
 static void expired(void *context, uint64_t expirations)
 {
 	struct isolation *isolation = context;
-	const struct instance *instance = isolation->instance;
-	const struct instance_services *services = instance->services;
-	if (services->run_is_ending && services->run_is_ending(services->context))
+	if (instance_run_is_ending(isolation->instance))
 		atomic_store(&isolation->sink.memory->run_is_ending, 1);
 	/* During a call, the sink's thread takes the messages. */
 	if (pthread_mutex_trylock(&isolation->sink.lock))
