@@ -1140,9 +1140,11 @@ IAPROF_ASSERT_SIZE(iaprof_batch, 24);
 static inline const struct iaprof_record *iaprof_batch_next(const struct iaprof_batch *batch,
 							    const struct iaprof_record *record)
 {
-	const char *end = (const char *)batch->records + batch->size;
 	const char *next = record ? (const char *)record + record->size : (const char *)batch->records;
-	return next < end ? (const struct iaprof_record *)next : (const struct iaprof_record *)0;
+	if (!batch->size) /* records may be NULL, to which C does not allow to add 0 */
+		return (const struct iaprof_record *)0;
+	return next < (const char *)batch->records + batch->size ? (const struct iaprof_record *)next
+								 : (const struct iaprof_record *)0;
 }
 
 #ifdef __cplusplus

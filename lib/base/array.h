@@ -36,6 +36,9 @@ static inline bool array_grow(void **items, size_t *capacity, size_t wanted, siz
 #define array_reserve(array, wanted)                                                                                   \
 	array_grow((void **)&(array)->items, &(array)->capacity, (wanted), sizeof *(array)->items)
 
+/* Returns the end of the items. An empty array may have no items, to which nothing can be added, not even 0. */
+#define array_end(array) ((array)->count ? (array)->items + (array)->count : (array)->items)
+
 /* Appends a value; false if out of memory. */
 #define array_push(array, value)                                                                                       \
 	(array_reserve((array), (array)->count + 1) && ((array)->items[(array)->count++] = (value), true))

@@ -273,7 +273,7 @@ bool samples_write(struct packets *packets, struct tracks *tracks, const struct 
 				 .rests = calloc(profile->stack_count + 1, sizeof *writer.rests),
 				 .sequence = SEQUENCE_FIRST - 1 };
 	good = good && writer.has_frame && writer.has_stack && writer.rests;
-	const struct timed_value *end = values.items.items + values.items.count;
+	const struct timed_value *end = array_end(&values.items);
 	for (const struct timed_value *value = values.items.items, *first; good && value < end;) {
 		for (first = value; value < end && value->value_type == first->value_type;)
 			value++;

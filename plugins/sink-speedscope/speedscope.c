@@ -180,7 +180,7 @@ static void append_profile(struct text *text, const struct iaprof_profile *profi
 static void append_file(struct text *text, const struct iaprof_profile *profile, const struct thread_values *values,
 			const struct different_frames *frames, const struct speedscope *speedscope)
 {
-	const struct timed_value *value = values->values.items.items, *end = value + values->values.items.count;
+	const struct timed_value *value = values->values.items.items, *end = array_end(&values->values.items);
 	const char *title = speedscope->title;
 	uint64_t most = 0;
 	uint32_t shown = value_type_best(profile), count = 0, active = 0;

@@ -46,7 +46,7 @@ const struct model_item *view_items(const struct model *model, enum model_table 
 		first++;
 	for (end = first; end < model->items.count && model->items.items[end].table == table; end++)
 		++*count;
-	return model->items.items + first;
+	return *count ? model->items.items + first : NULL;
 }
 
 bool view_has(const struct view *view, const struct model *model, enum model_table table)
