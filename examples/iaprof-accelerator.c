@@ -32,7 +32,7 @@ static const struct iaprof_option options[] = {
 /* The device's code is in the image that this file becomes. Nobody calls these functions. */
 static volatile int fake_memory;
 #define FAKE_FUNCTION(name)                                                                                            \
-	__attribute__((noinline, noclone)) static void name(void)                                                      \
+	__attribute__((noinline)) static void name(void)                                                               \
 	{                                                                                                              \
 		fake_memory = fake_memory * 3 + __LINE__;                                                              \
 		fake_memory = fake_memory * 5 + __LINE__;                                                              \
