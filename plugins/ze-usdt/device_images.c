@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "base/cleanup.h"
 #include "base/keyed_hash.h"
 #include "base/sealed_file.h"
 #include "device_images.h"
@@ -149,16 +150,15 @@ const struct device_image *device_images_read(struct device_images *cache, const
 					      uint64_t now, const char **reason)
 {
 	struct stat status;
-	int descriptor = process_file_open(claim->process, claim->path, &status);
+	CLEANUP_CLOSE int folder = image_file_folder_open(claim->process, claim->path);
+	CLEANUP_CLOSE int descriptor = process_file_open(claim->process, claim->path, &status);
 	if (descriptor < 0) {
 		*reason = open_error(descriptor);
 		return NULL;
 	}
 	*reason = file_refuse(&status, claim);
-	if (*reason) {
-		close(descriptor);
+	if (*reason)
 		return NULL;
-	}
 	if (cache->count == cache->capacity || cache->bytes + (uint64_t)status.st_size > CACHE_BYTES_MAX)
 		cache_expire(cache, now, KEEP_TIME_LEAST);
 	struct device_image copy = { .size = (uint64_t)status.st_size, .last_used = now };
@@ -167,7 +167,6 @@ const struct device_image *device_images_read(struct device_images *cache, const
 		*reason = "too many images came at once";
 	else if (image_copy(descriptor, &copy, reason))
 		image = cache_put(cache, &copy);
-	image_file_cleanup_add(&cache->cleanup, descriptor, claim->process, claim->path, &status, now);
-	close(descriptor);
+	image_file_cleanup_add(&cache->cleanup, descriptor, STEAL_DESCRIPTOR(folder), claim->path, &status, now);
 	return image;
 }

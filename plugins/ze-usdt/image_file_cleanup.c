@@ -38,19 +38,24 @@ static void oldest_remove(struct image_file_cleanup *files, unsigned count)
 	memmove(files->items, files->items + count, files->count * sizeof *files->items);
 }
 
-void image_file_cleanup_add(struct image_file_cleanup *files, int descriptor, uint32_t process, const char *path,
+int image_file_folder_open(uint32_t process, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash && name_is_tracers(slash + 1) ? process_folder_open(process, path) : -1;
+
+	return folder < 0 ? -1 : folder;
+}
+
+void image_file_cleanup_add(struct image_file_cleanup *files, int descriptor, int folder, const char *path,
 			    const struct stat *status, uint64_t now)
 {
 	const char *name = strrchr(path, '/') + 1;
 
-	if (!name_is_tracers(name))
+	if (folder < 0)
 		return;
 	/* Mark the file for the process, which may have exited: the owner can no longer write it. */
-	bool marked = fchmod(descriptor, S_IRUSR) == 0;
-	int folder = process_folder_open(process, path);
-	if (!marked || folder < 0) {
-		if (folder >= 0)
-			close(folder);
+	if (fchmod(descriptor, S_IRUSR) != 0) {
+		close(folder);
 		return;
 	}
 	if (files->count == IMAGE_FILES_MAX)

@@ -26,10 +26,13 @@ struct image_file_cleanup {
 };
 
 /*
- * Adds a file that is open at descriptor and was announced by a process at path, an absolute path; status: from
- * fstat(). Does nothing if the name is not one of our tracer's.
+ * Returns a descriptor of the folder of a file that a process announced at path, an absolute path: to be opened before
+ * the file, because the process may end meanwhile. Returns -1 if the name is not one of our tracer's, or if the folder
+ * cannot be opened.
  */
-void image_file_cleanup_add(struct image_file_cleanup *files, int descriptor, uint32_t process, const char *path,
+int image_file_folder_open(uint32_t process, const char *path);
+/* Adds a file that is open at descriptor. Takes ownership of folder; does nothing if it is -1. status: from fstat(). */
+void image_file_cleanup_add(struct image_file_cleanup *files, int descriptor, int folder, const char *path,
 			    const struct stat *status, uint64_t now);
 /* Deletes files that were read a while ago. */
 void image_file_cleanup_expire(struct image_file_cleanup *files, uint64_t now);
