@@ -141,21 +141,38 @@ static bool lease_take(int descriptor, const struct stat *status)
 	return fcntl(descriptor, F_SETSIG, SIGURG) == 0 && fcntl(descriptor, F_SETLEASE, F_RDLCK) == 0;
 }
 
-/* Attaches to the probe at which modules are announced, or to all others. */
-static int library_attach(const struct libraries *libraries, struct library *library,
-			  const struct usdt_provider *provider, bool announces)
+static int probe_attach(const struct libraries *libraries, struct library *library,
+			const struct usdt_provider *provider, enum provider_probe probe)
 {
-	enum provider_probe announcement = libraries->is_second && provider->sites[PROVIDER_COMPILE_KERNEL_2]
-						   ? PROVIDER_COMPILE_KERNEL_2
-						   : PROVIDER_COMPILE_KERNEL;
+	if (!provider->sites[probe] || link_make(libraries, library, provider, probe))
+		return 0;
+	return errno ? -errno : -EIO;
+}
 
-	for (enum provider_probe i = 0; i < PROVIDER_PROBE_COUNT; i++) {
-		bool announces_too = i == PROVIDER_COMPILE_KERNEL || i == PROVIDER_COMPILE_KERNEL_2;
-		if (provider->sites[i] && (announces ? i == announcement : !announces_too) &&
-		    (i != PROVIDER_SHARE_COUNTS || library->has_counts) && !link_make(libraries, library, provider, i))
-			return errno ? -errno : -EIO;
-	}
-	return 0;
+/* Attaches to the probe at which modules are announced, and has those announced again that it missed meanwhile. */
+static int announcements_attach(const struct libraries *libraries, struct library *library,
+				const struct usdt_provider *provider)
+{
+	bool is_second = libraries->is_second && provider->sites[PROVIDER_COMPILE_KERNEL_2];
+	int result = probe_attach(libraries, library, provider,
+				  is_second ? PROVIDER_COMPILE_KERNEL_2 : PROVIDER_COMPILE_KERNEL);
+
+	return result ? result
+		      : probe_attach(libraries, library, provider,
+				     is_second ? PROVIDER_COMPILE_KERNEL_2_AGAIN : PROVIDER_COMPILE_KERNEL_AGAIN);
+}
+
+static int launches_attach(const struct libraries *libraries, struct library *library,
+			   const struct usdt_provider *provider)
+{
+	static const enum provider_probe probes[] = { PROVIDER_LAUNCH_KERNEL, PROVIDER_EXECUTE_LIST,
+						      PROVIDER_UNLOAD_MODULE, PROVIDER_SHARE_COUNTS };
+	size_t count = sizeof probes / sizeof probes[0] - !library->has_counts;
+	int result = 0;
+
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = probe_attach(libraries, library, provider, probes[i]);
+	return result;
 }
 
 /* Returns 0 even if there is nothing to attach to. */
@@ -181,9 +198,9 @@ static int file_attach(struct libraries *libraries, int descriptor, const struct
 	else
 		library.has_counts = counts_are_ours(libraries, &library, &provider);
 	if (result == 0)
-		result = library_attach(libraries, &library, &provider, false);
+		result = launches_attach(libraries, &library, &provider);
 	if (result == 0 && libraries->are_read)
-		result = library_attach(libraries, &library, &provider, true);
+		result = announcements_attach(libraries, &library, &provider);
 	fcntl(descriptor, F_SETLEASE, F_UNLCK);
 	*reason = strerror(-result);
 	/* Do not retry a file that failed. */
@@ -202,7 +219,7 @@ static int library_begin(const struct libraries *libraries, struct library *libr
 
 	if (!lease_take(library->file.descriptor, &library->file.status))
 		return result;
-	result = usdt_provider_find(&bytes, &provider) ? library_attach(libraries, library, &provider, true) : -ESTALE;
+	result = usdt_provider_find(&bytes, &provider) ? announcements_attach(libraries, library, &provider) : -ESTALE;
 	fcntl(library->file.descriptor, F_SETLEASE, F_UNLCK);
 	return result;
 }

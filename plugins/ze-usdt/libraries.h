@@ -11,7 +11,7 @@
 #include "process/mapped_file_queue.h"
 #include "process/process_file.h"
 
-/* Each has up to PROVIDER_SITES_MAX sites of six probes; the BPF object has room for 1,024 specifications. */
+/* Each has up to PROVIDER_SITES_MAX sites of a probe; the BPF object has room for 1,024 specifications. */
 #define LIBRARIES_MAX 128u
 
 struct library {

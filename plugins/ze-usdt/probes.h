@@ -17,6 +17,11 @@
  *     semaphore only for the first profiler that attaches; by this one, the next run of a profiler has the modules
  *     announced again while the earlier one still goes on.
  *
+ * compile_kernel_again, compile_kernel_2_again
+ *     The tracer never fires them. Each has the semaphore of the probe whose name it extends: attach to it after that
+ *     one. Linux raises a semaphore before the probe can be seen: what is announced in between is missed. Raised once
+ *     more, all modules are announced again.
+ *
  * launch_kernel(instruction_base, address, size, name, module, list, stack)
  *     A kernel was appended to a command list.
  *     instruction_base  base of the hardware's instruction pointers (STATE_BASE_ADDRESS)
@@ -75,6 +80,8 @@
 #define ZE_PROBE_PROVIDER "level_zero"
 #define ZE_PROBE_COMPILE_KERNEL "compile_kernel"
 #define ZE_PROBE_COMPILE_KERNEL_2 "compile_kernel_2"
+#define ZE_PROBE_COMPILE_KERNEL_AGAIN "compile_kernel_again"
+#define ZE_PROBE_COMPILE_KERNEL_2_AGAIN "compile_kernel_2_again"
 #define ZE_PROBE_LAUNCH_KERNEL "launch_kernel"
 #define ZE_PROBE_LAUNCH_KERNEL_NOP10 "launch_kernel_nop10"
 #define ZE_PROBE_NEW_LAUNCH "new_launch"

@@ -166,6 +166,8 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 	ze_usdt->libraries.programs[PROVIDER_EXECUTE_LIST] = skeleton->progs.execute_list;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL] = skeleton->progs.compile_kernel;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL_2] = skeleton->progs.compile_kernel;
+	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL_AGAIN] = skeleton->progs.compile_kernel;
+	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL_2_AGAIN] = skeleton->progs.compile_kernel;
 	ze_usdt->libraries.programs[PROVIDER_UNLOAD_MODULE] = skeleton->progs.unload_module;
 	ze_usdt->libraries.programs[PROVIDER_SHARE_COUNTS] = skeleton->progs.share_counts;
 	/* With kernel=yes, each launch has a Linux kernel stack of its own. */
@@ -314,12 +316,13 @@ static int ze_usdt_start(const struct iaprof_host *host, void *instance)
 	host->metadata(host, "deepest stack", "%" PRIu32 " addresses",
 		       ze_usdt->use_tables ? STACK_DEPTH_MAX : ze_usdt->skeleton->rodata->stack_depth);
 	ze_usdt->started = true;
-	int result = drain_begin(&ze_usdt->drain);
-	if (result)
-		return result;
-	result = libraries_begin(&ze_usdt->libraries);
+	/* Modules are announced before the first launch is recorded. */
+	int result = libraries_begin(&ze_usdt->libraries);
 	if (result)
 		return host->fail(host, result, "cannot attach to the probes of a library: %s", strerror(-result));
+	result = drain_begin(&ze_usdt->drain);
+	if (result)
+		return result;
 	uint64_t until = host->clock(host) + LOOK_MAX;
 	while (ze_usdt->handover.waits && libraries_look(&ze_usdt->libraries) && host->clock(host) < until)
 		;

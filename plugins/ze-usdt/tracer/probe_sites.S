@@ -24,6 +24,8 @@ level_zero_\name\()_semaphore:
 	SEMAPHORE new_launch
 	SEMAPHORE execute_list
 	SEMAPHORE unload_module
+	.set level_zero_compile_kernel_again_semaphore, level_zero_compile_kernel_semaphore
+	.set level_zero_compile_kernel_2_again_semaphore, level_zero_compile_kernel_2_semaphore
 	.set level_zero_launch_kernel_nop10_semaphore, level_zero_launch_kernel_semaphore
 	.set level_zero_new_launch_nop10_semaphore, level_zero_new_launch_semaphore
 	.set level_zero_share_counts_semaphore, level_zero_new_launch_semaphore
@@ -52,6 +54,12 @@ level_zero_\name\()_semaphore:
 	STAP_PROBE2(level_zero, compile_kernel, 8@%rdi, 8@%rsi)
 	STAP_PROBE2(level_zero, compile_kernel_2, 8@%rdi, 8@%rsi)
 	END probe_compile_kernel
+
+/* Never called: its sites raise the semaphores of probe_compile_kernel again. */
+	FUNCTION probe_compile_kernel_again
+	STAP_PROBE(level_zero, compile_kernel_again)
+	STAP_PROBE(level_zero, compile_kernel_2_again)
+	END probe_compile_kernel_again
 
 /* The eighth argument, on the stack after the seventh, is the frame pointer during the probe. */
 	FUNCTION probe_launch_kernel
