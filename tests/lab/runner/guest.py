@@ -14,22 +14,36 @@ import subprocess
 import tempfile
 import time
 
-from . import kernels, pieces
+from . import chroot, kernels, pieces
 
 HERE = pathlib.Path(__file__).parent.parent / 'guest'
 MEMORY_MIB = 3072
 # The doubles and the tests of the real drivers each find a PCI device of their own, at these slots.
 EDU_SLOTS = ('10', '11', '12')
 # Software emulation on a busy machine is slow, which is not the guest kernel's fault: its watchdogs get more time.
+# no_timer_check: at boot, Linux expects ten timer interrupts within a time that a busy machine exceeds, and panics.
 # norandmaps: QEMU finds translated code by its virtual address, and would translate every program anew at each start.
 KERNEL_ARGUMENTS = ('console=ttyS0 panic=-1 loglevel=4 mitigations=off tsc=reliable watchdog_thresh=60 log_buf_len=16M '
-                    'rcupdate.rcu_cpu_stall_timeout=120 norandmaps')
+                    'rcupdate.rcu_cpu_stall_timeout=120 no_timer_check norandmaps')
 # Without features that are slow under emulation: erms has memory copied and cleared byte by byte, and smap makes each
 # access of the Linux kernel to a program's memory leave translated code twice.
 PROCESSOR = 'max,la57=off,erms=off,smap=off'
-BOOT_SECONDS = 240
+# A guest hangs if it has not booted after so much CPU time, or if it does nothing for so long.
+BOOT_PROCESSOR_SECONDS = 240
+HANG_SECONDS = 3600
+END_SECONDS = 60  # after a test's own limit
 KEPT = '/run/lab/kept'  # of the plan's folder, in the guest
 RAM_DISK_MODULES = ('virtio_pci', '9pnet_virtio', '9p', 'overlay')
+
+
+def emulator():
+    """Returns the command line of QEMU in the chroot and its environment. QEMU before 8.1, as in Debian 12, executes stale code
+    if one processor writes to a page while another translates it: the Linux kernel then crashes when it patches itself."""
+    root = chroot.folder()
+    libraries = root / 'usr/lib/x86_64-linux-gnu'
+    data = [word for name in ('share/qemu', 'share/seabios') for word in ('-L', str(root / 'usr' / name))]
+    return ([str(root / 'usr/lib64/ld-linux-x86-64.so.2'), '--library-path', str(libraries),
+             str(root / 'usr/bin/qemu-system-x86_64'), *data], {**os.environ, 'QEMU_MODULE_DIR': str(libraries / 'qemu')})
 
 
 def uncompressed(path):
@@ -74,8 +88,8 @@ class Guest:
     """One boot: plan in, results out."""
 
     def __init__(self, kernel, environment, visible, root='/'):
-        pieces.need_programs('qemu-system-x86_64=qemu-system-x86')
         self.kernel = kernel
+        command, self.environment = emulator()
         folder = kernel.folder()
         image, disk = kernels.image(folder), ram_disk(folder)
         self.process = None
@@ -88,7 +102,7 @@ class Guest:
                                           for name, value in {**standard, 'LAB_KEEP': KEPT, **environment}.items()))
         self.write('visible', ''.join(f'{path}\n' for path in visible))
         modules = folder / 'lib/modules' / kernels.version_in(folder)
-        self.line = ['qemu-system-x86_64', '-accel', 'tcg,thread=multi', '-cpu', PROCESSOR, '-smp', '2',
+        self.line = [*command, '-accel', 'tcg,thread=multi', '-cpu', PROCESSOR, '-smp', '2',
                      '-m', str(MEMORY_MIB), '-nographic', '-no-reboot', '-nic', 'none',
                      '-kernel', str(image), '-initrd', str(disk),
                      '-append', KERNEL_ARGUMENTS,
@@ -122,13 +136,13 @@ class Guest:
     def shell(self):
         """A shell in the guest on this terminal."""
         self.write('shell', '')
-        return subprocess.run(self.line, check=False).returncode
+        return subprocess.run(self.line, env=self.environment, check=False).returncode
 
     def start(self, lines):
         self.write('plan', ''.join('\t'.join(str(word) for word in line) + '\n' for line in lines))
         with open(self.plan / 'console', 'wb') as console:
             self.process = subprocess.Popen(self.line, stdin=subprocess.DEVNULL, stdout=console,
-                                            stderr=subprocess.STDOUT)
+                                            stderr=subprocess.STDOUT, env=self.environment)
 
     def processor_seconds(self):
         """CPU time that the emulator has spent so far."""
@@ -140,20 +154,25 @@ class Guest:
 
     def wait_for(self, number, seconds):
         """Waits for one test's end -> its status, or nothing when the guest ended or hung before."""
-        deadline = time.monotonic() + seconds + BOOT_SECONDS
+        begun, has_booted = time.monotonic(), False
         while True:
             alive = self.process.poll() is None
             status = self.read(f'{number}.status').strip()
             if status:
                 return int(status)
-            if not alive or time.monotonic() > deadline:
+            if not has_booted and self.read('running'):
+                begun, has_booted = time.monotonic(), True
+            limit = seconds + END_SECONDS if has_booted else HANG_SECONDS
+            is_late = time.monotonic() - begun > limit or (not has_booted and
+                                                           self.processor_seconds() > BOOT_PROCESSOR_SECONDS)
+            if not alive or is_late:
                 return None
             time.sleep(0.05)
 
     def finish(self):
         """Waits until the guest is off -> whether it went by itself."""
         try:
-            self.process.wait(BOOT_SECONDS)
+            self.process.wait(HANG_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
