@@ -35,6 +35,11 @@ def folder():
     return made
 
 
+def made_at():
+    """When the chroot was made: what it builds is built again in a new one."""
+    return (folder() / pieces.STAMP).stat().st_mtime_ns
+
+
 def command_line(arguments, readable=(), writable=(), environment=None):
     """A command in the chroot. Folders appear under the path that they have outside; all mounts end with the command."""
     lower = folder()

@@ -72,42 +72,32 @@ def image(folder):
     raise pieces.Missing(f'{folder}: no vmlinuz; delete the folder and run again')
 
 
-def copy_changed(source, target):
-    """Copies a folder's files, each only when it changed, so that make builds only what changed."""
-    target.mkdir(parents=True, exist_ok=True)
-    names = {path.name for path in source.iterdir() if path.is_file()}
-    for name in names:
-        new, old = source / name, target / name
-        if not old.exists() or old.read_bytes() != new.read_bytes():
-            shutil.copyfile(new, old)
-    for old in target.iterdir():
-        if old.suffix in ('.c', '.h') and not old.name.endswith('.mod.c') and old.name not in names:
-            old.unlink()
-
-
 def modules_folder(kernel, build):
     return build / 'tests/lab/doubles' / kernel.name
 
 
-def build_modules(kernel, source, build):
-    """Builds every double for one kernel, into modules_folder()."""
+def build_module(kernel, source, build, double):
+    """Builds a double for a kernel if its sources changed, and copies its module to modules_folder()."""
     if not kernel.builder:
-        raise pieces.Missing(f'nobody builds modules for Linux {kernel.name} here')
-    result = modules_folder(kernel, build)
-    pieces.say(f'builds the doubles for Linux {kernel.version()}')
-    for double in sorted(path.parent for path in (source / 'tests/lab/doubles').glob('*/Kbuild')):
-        copy = result / double.name
-        copy_changed(double, copy)
-        arguments = [f'M={copy}', f'-j{os.cpu_count()}', '--no-print-directory', 'modules']
+        raise pieces.Missing(f'nothing builds modules for Linux {kernel.name} here')
+    sources = source / 'tests/lab/doubles' / double
+
+    def make(new):
+        pieces.say(f'builds the double {double} for Linux {kernel.version()}')
+        for path in sources.iterdir():
+            if path.is_file():
+                shutil.copyfile(path, new / path.name)
+        arguments = [f'M={new}', f'-j{os.cpu_count()}', '--no-print-directory', 'modules']
         if kernel.builder == 'machine':
             pieces.need_programs('make=make', 'gcc-12=gcc-12', 'pahole=dwarves')
             headers = next(kernel.folder().glob(f'usr/src/linux-headers-{kernel.version()}'))
             pieces.build(pieces.command, 'make', '-C', headers, *arguments)
         else:
-            chroot.folder()
-            pieces.build(chroot.command, ['make', '-C', f'/lib/modules/{kernel.version()}/build', *arguments],
-                         writable=[copy])
-        for module in copy.glob('*.ko'):
-            fresh = result / f'{module.name}.new'
-            shutil.copyfile(module, fresh)
-            fresh.rename(result / module.name)
+            pieces.build(chroot.command, ['make', '-C', f'/lib/modules/{kernel.version()}/build', *arguments], writable=[new])
+    made = pieces.piece(f'doubles/{kernel.name}-{double}', f'{kernel.version()} {pieces.digest(sources)}\n', make)
+    result = modules_folder(kernel, build)
+    result.mkdir(parents=True, exist_ok=True)
+    for module in made.glob('*.ko'):
+        fresh = result / f'{module.name}.new'
+        shutil.copyfile(module, fresh)
+        fresh.rename(result / module.name)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab fetches once, from the Debian archive, and where it keeps it: outside the tree.
+"""What the lab fetches from the Debian archive or builds once, and where it keeps it: outside the tree.
 
 A piece is a folder that appears under its name only when it is complete, with a file PIECE in it that says what it was
 made from.
 """
 import contextlib
 import fcntl
+import hashlib
 import os
 import pathlib
 import shutil
@@ -84,6 +85,17 @@ def build(make, *arguments, **options):
         return make(*arguments, **options)
     except Missing as missing:
         raise Broken(str(missing)) from missing
+
+
+def digest(*paths):
+    """A text that changes with the files at these paths and below them."""
+    found = hashlib.sha256()
+    for path in paths:
+        for file in sorted(path.rglob('*')) if path.is_dir() else [path]:
+            if file.is_file():
+                found.update(f'{file.relative_to(path)}\0{file.stat().st_mode & 0o111}\0{file.stat().st_size}\0'.encode())
+                found.update(file.read_bytes())
+    return found.hexdigest()
 
 
 def archive_mirror():

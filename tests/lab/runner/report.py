@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lab prints: TAP, one line a test, what a failed one said below its line; and what counts as a failure."""
+"""What the lab prints: TAP, one line a test, the output of a failed one below its line; and what counts as a failure."""
 import functools
-import io
 import re
 import sys
 import threading
@@ -16,7 +15,6 @@ TAP_LINE = re.compile(r'^(not )?ok(?=\s|$)\s*\d*\s*-?\s*([^#]*?)\s*(?:#\s*(\w+)\
 FATAL = re.compile(r'BUG|Oops|general protection|unable to handle|panic|WARNING:')
 TAP_PLAN = re.compile(r'^1\.\.(\d+)\s*(?:#\s*skip\S*\s*(.*))?$', re.IGNORECASE)
 SHOWN_LINES = 60
-REASON_LENGTH = 250
 EXPLAINED = {97: 'the double could not be unloaded', 98: 'the double could not be loaded',
              124: 'it took too long and was ended', 137: 'it took too long and was killed'}
 
@@ -54,8 +52,6 @@ class Report:
         self.lock = threading.RLock()
         self.output = output or sys.stdout
         self.number = self.failed = self.passed = self.skipped = 0
-        self.reasons = {}   # by test of which something failed the first time: that, in one line
-        self.unsteady = []  # reasons of those that passed then
 
     def print(self, *lines):
         for line in lines:
@@ -80,13 +76,13 @@ class Report:
 
     @whole
     def comment(self, what, lines):
-        """Told, and no result of a test."""
+        """Prints lines that are no result of a test."""
         self.print(f'# {what}', *(f'#   {line}' for line in lines))
 
     @whole
-    def seconds(self, place, seconds):
-        """How long the tests of one place ran, in the form of tests/summarize.py's suites."""
-        self.print(f'# suite lab on {place}: {seconds:.0f} s')
+    def seconds(self, name, seconds, spent, note=''):
+        """What a test took: time, and CPU time of all its processes or of its guest."""
+        self.print(f'# {name}: {seconds:.1f} s, {spent:.1f} s of CPU time{note}')
 
     @whole
     def failure(self, what, lines):
@@ -99,7 +95,7 @@ class Report:
         """One test's end: a line for it, or one for each TAP line that it printed, and one for what went wrong besides."""
         lines = output.rstrip('\n').splitlines()
         if (failures := self.tap(name, lines)) is not None:
-            # A status that the lines explain is not told again.
+            # A status that the lines explain is not reported again.
             status = None if status == 0 or failures else status
         elif status == SKIPPED:
             self.skip(name, lines[-1].strip() if lines else '')
@@ -112,31 +108,9 @@ class Report:
         if bad_log:
             self.failure(f'{name}: the Linux kernel complains', bad_log)
 
-    @whole
-    def attempt(self, name, *ending):
-        """The same, but when something of it failed that is only told, and nothing counts -> whether all was well."""
-        trial = Report(io.StringIO())
-        trial.result(name, *ending)
-        if trial.failed:
-            said = trial.output.getvalue().splitlines()
-            first = next(number for number, line in enumerate(said) if line.startswith('not ok'))
-            why = [line.lstrip('# ') for line in said[first + 1:first + 2]]
-            self.reasons[name] = ': '.join([said[first].partition(' - ')[2], *why])[:REASON_LENGTH]
-            self.comment(f'{name}: failed, and is run again', said)
-        else:
-            self.result(name, *ending)
-        return not trial.failed
-
-    @whole
-    def second_attempt(self, name, *ending):
-        failed = self.failed
-        self.result(name, *ending)
-        if self.failed == failed:
-            self.unsteady.append(self.reasons.get(name, f'{name}: the guest stopped in it'))
-
     def tap(self, name, lines):
         """Reports the TAP lines of a test -> how many failed, or nothing when it printed none."""
-        told, failures, planned, said = 0, 0, None, []
+        results, failures, planned, printed = 0, 0, None, []
         explained = SHOWN_LINES  # comments below a failure that were shown: at first there is none
         for line in lines:
             plan, found = TAP_PLAN.match(line), TAP_LINE.match(line)
@@ -146,17 +120,17 @@ class Report:
                     self.skip(name, plan[2])
                     return 0
             elif found:
-                told += 1
+                results += 1
                 what = f'{name}: {found[2].strip()}'
                 directive = (found[3] or '').lower()
                 if directive == 'skip':
                     self.skip(what, found[4].strip())
                 elif found[1] and directive != 'todo':
                     failures += 1
-                    self.failure(what, said[-SHOWN_LINES:])
+                    self.failure(what, printed[-SHOWN_LINES:])
                 else:
                     self.success(what)
-                said = []
+                printed = []
                 explained = 0 if found[1] else SHOWN_LINES
             elif line.startswith('# measured: '):
                 self.print(line)
@@ -164,16 +138,15 @@ class Report:
                 explained += 1
                 self.print(f'#   {line[1:].strip()}')
             else:
-                said.append(line)
-        if not told and planned is None:
+                printed.append(line)
+        if not results and planned is None:
             return None
-        if planned is not None and told != planned:
+        if planned is not None and results != planned:
             failures += 1
-            self.failure(f'{name}: {told} of {planned} tests told their result', said[-SHOWN_LINES:])
+            self.failure(f'{name}: {results} of {planned} tests reported a result', printed[-SHOWN_LINES:])
         return failures
 
     def end(self):
         """The closing line -> the exit status."""
-        self.print(f'1..{self.number}', *(f'# unsteady: {name}' for name in self.unsteady),
-                   f'# {self.passed} passed, {self.failed} failed, {self.skipped} skipped')
+        self.print(f'1..{self.number}', f'# {self.passed} passed, {self.failed} failed, {self.skipped} skipped')
         return 1 if self.failed or not self.number else 0

@@ -4,6 +4,10 @@
 # lab: short newest
 # lab: module xe
 # lab: seconds 1500
+# lab: runtime
+# lab: covers core/** lib/**
+# lab: covers plugins/xe-eustall/** plugins/ze-usdt/** plugins/decoder-intel-gt/** plugins/sink-folded/**
+# lab: covers tests/lab/level_zero/** tests/lab/guest/in-chroot
 """AI flame graphs of a device whose every row is known: how much of the profile is right. TAP; arguments choose.
 
 Intel's real runtime provides code, addresses and launches, the double of the device provides the rows.
@@ -70,4 +74,7 @@ if not os.environ.get('LAB_CHROOT'):
 LONG = {'another module at the address', '207 kernels', 'stacks of the Linux kernel', 'two GTs', 'only the source is named',
         'two processes in turns', 'overflow every second', 'the stream is taken', 'the device vanishes'}
 
-sys.exit(run([(what, functools.partial(scenario, product)) for product, what, scenario in chosen()], long=LONG) != 0)
+ESSENTIAL = {'lnl: one kernel, one stack'}
+
+sys.exit(run([(what, functools.partial(scenario, product)) for product, what, scenario in chosen()], long=LONG,
+             essential=ESSENTIAL) != 0)

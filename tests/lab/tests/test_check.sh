@@ -3,6 +3,7 @@
 # lab: guest 6.12 newest
 # lab: short newest
 # lab: module xe
+# lab: covers core/run/check.c plugins/xe-eustall/**
 # What --check tells of GPUs with EU stalls, without, with an old driver, and of the right to sample them.
 set -u
 double=/sys/kernel/debug/xe-double

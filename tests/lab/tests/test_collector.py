@@ -4,6 +4,8 @@
 # lab: short none
 # lab: collector
 # lab: seconds 600
+# lab: covers plugins/sink-otlp/** plugins/sink-otlp-metrics/** plugins/sink-capture/** plugins/sink-folded/** plugins/replay/*
+# lab: covers lib/otlp/** lib/http/** lib/metrics/** lib/capture/**
 """Profiles and metrics at a real OpenTelemetry Collector: what it prints is what the capture of the same run has. TAP."""
 import collections
 import contextlib

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.1 newest
 # lab: short newest
+# lab: covers plugins/cpu-stack/** lib/bpf/**
+# lab: covers tests/plugin/test_cpu_stack*.c tests/plugin/test_host.* tests/plugin/test_records.* tests/plugin/live_source.* tests/programs/load.c
 # The plugin's own tests with this kernel: loading its BPF programs, samples, stacks, processes, losses, and perf beside it.
 set -uo pipefail
 status=0

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: machine
 # lab: seconds 900
+# lab: runtime
+# lab: covers core/symbolizer/device/** plugins/decoder-intel-gt/** lib/elf/**
+# lab: covers tests/lab/debug_lines/** tests/lab/level_zero/kernels/**
 """Lines of GPU code in whatever Intel's compiler writes: it leaves out names of relocations at random. TAP.
 
 Each build is compared with one of the same source by the same compiler, which has all names because memory is never

@@ -4,6 +4,8 @@
 # lab: module xe
 # lab: seconds 900
 # lab: by-name
+# lab: runtime
+# lab: covers tests/lab/demo/** tests/lab/level_zero/** tests/lab/programs/level_zero/**
 """Makes examples/demo.iaprof and examples/demo-fixed.iaprof: a program with a slow kernel, and the same with that kernel
 fixed. TAP.
 

@@ -4,6 +4,8 @@
 # lab: short newest
 # lab: module intel_vpu
 # lab: seconds 900
+# lab: covers plugins/ivpu/** lib/bpf/** plugins/sink-csv/**
+# lab: covers tests/lab/programs/npu_*
 """The source ivpu on the double of the NPU, whose truth every call is held against, and on the real driver. TAP;
 arguments choose."""
 import collections
@@ -115,7 +117,7 @@ def every_way_to_attach():
         status, said = profiler.refused('-s', 'ivpu:attach=fsession')
         check(status and 'by fsession.multi: Operation not supported (use attach=auto)' in said, f'{status}: {said}')
     # every_call_is_told() has the newest way, which attach=auto finds.
-    ways = list(WAYS.items())[1:] if os.environ.get('LAB_SHORT') else WAYS.items()
+    ways = list(WAYS.items())[1:] if os.environ['LAB_LEVEL'] != 'full' else WAYS.items()
     for way, (name, functions) in ways:
         run = Run(f'functions={functions}', 'hot=yes', f'attach={way}')
         play('--load', SCENARIOS / 'two.txt')

@@ -4,6 +4,8 @@
 # lab: short newest
 # lab: module intel_vpu
 # lab: seconds 600
+# lab: covers plugins/ivpu/** lib/bpf/**
+# lab: covers tests/lab/programs/npu_*
 """The NPU's jobs, against the truth of the double: from the driver's tracepoint, and from its functions. TAP."""
 import collections
 import os

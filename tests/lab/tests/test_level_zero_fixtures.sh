@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: chroot
+# lab: runtime
+# lab: covers tests/lab/level_zero/** tests/data/zebin/**
 # Made again by the same versions, tests/data/zebin is the same to the byte, and the judges agree on every instruction.
 # shellcheck disable=SC2317 # "try" calls the functions
 set -u

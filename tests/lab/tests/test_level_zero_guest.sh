@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest newest
 # lab: module xe
+# lab: runtime
+# lab: covers tests/lab/level_zero/**
 # Intel's real runtime in a guest, beside the double of the xe device: it launches what it says, as uprobes on the loader
 # count from outside.
 set -eu

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: machine
 # lab: seconds 900
+# lab: runtime
+# lab: covers plugins/ze-usdt/** plugins/sink-csv/**
+# lab: covers tests/lab/level_zero/**
 # The tracer is loaded into a program that runs already, with Intel's real runtime, in another root directory:
 # what is told of code, launches and stacks from then on is what the program says.
 # shellcheck disable=SC2317 # "try" calls the functions

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: chroot
+# lab: runtime
+# lab: covers tests/lab/level_zero/**
 # The Level Zero program tells the truth about its launches: gdb and the loader's log, which look from outside, agree.
 # shellcheck disable=SC2317 # "try" calls the functions
 set -u

@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: chroot
+# lab: runtime
+# lab: covers tests/lab/level_zero/**
 # What the Level Zero program's options promise happens on Intel's real runtime: addresses, reloads, waiting, errors.
 # shellcheck disable=SC2317 # "try" calls the functions
 set -u

@@ -4,6 +4,7 @@
 # lab: module intel_vpu
 # lab: seconds 900
 # lab: by-name
+# lab: covers tests/lab/programs/npu_*
 """What watching a call of the NPU's driver costs, beside bpftrace on the same calls in the same guest: in the program that
 makes them, and of all processors. A processor that is emulated is no measure of a real one; a ratio nearly is. TAP."""
 import json

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest newest
-# lab: short none
 # lab: module intel_vpu
 # lab: seconds 600
+# lab: covers tests/lab/conformance/npu_* tests/lab/conformance/tap.[ch] tests/lab/programs/npu_*
 # The double of the NPU keeps the driver's interface, and plays a scenario's calls in its order and contexts.
 set -u
 tracing=/sys/kernel/tracing double=/sys/kernel/debug/intel_vpu_double device=/sys/class/accel/accel0/device

@@ -4,6 +4,8 @@
 # lab: short none
 # lab: module intel_vpu
 # lab: seconds 900
+# lab: covers plugins/ivpu/** plugins/sink-flamegraph/** plugins/sink-folded/** plugins/sink-csv/** core/run/report/**
+# lab: covers examples/npu.ini tests/cli/npu_scenarios.py tests/lab/programs/npu_*
 """What iaprof -c examples/npu.ini says of a run: its tables, its flame graph, its findings: each broken scenario raises
 its own and no other. The truth is the double's. TAP; arguments choose."""
 import collections

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: machine
 # lab: seconds 600
+# lab: runtime
+# lab: covers plugins/ze-usdt/**
+# lab: covers tests/lab/opencl/** tests/lab/level_zero/**
 """Programs, kernels and launches of OpenCL programs on Intel's runtime, held against the truth that they print. TAP."""
 import collections
 import csv

@@ -3,6 +3,7 @@
 # lab: machine
 # lab: short none
 # lab: seconds 1800
+# lab: covers debian/** packaging/** service/** web/** core/run/run_continuous.c plugins/sink-ring/** plugins/sink-prometheus/**
 """The Debian packages on a fresh Debian 12 with systemd, in a guest: what their installation enables, the service as it
 runs, its rating, its stop, its removal. TAP."""
 import os

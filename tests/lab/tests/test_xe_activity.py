@@ -3,6 +3,8 @@
 # lab: guest 6.12 newest
 # lab: short newest
 # lab: module xe
+# lab: covers plugins/xe-eustall/activity/** lib/bpf/gpu_job.bpf.h
+# lab: covers tests/lab/programs/xe_activity.c tests/lab/programs/xe_jobs.c tests/lab/level_zero/gpu_jobs.*
 """Who was busy on a device, from the tracepoints of the real DRM scheduler, against jobs whose times are known. TAP."""
 import collections
 import os

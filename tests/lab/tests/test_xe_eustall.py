@@ -4,6 +4,8 @@
 # lab: short newest
 # lab: module xe
 # lab: seconds 600
+# lab: covers plugins/xe-eustall/** plugins/sink-ring/** plugins/replay/* lib/ring/**
+# lab: covers tests/lab/programs/xe_*
 """The source xe-eustall on the double of the device, whose truth every sample is held against. TAP; arguments choose."""
 import collections
 import csv

@@ -3,6 +3,8 @@
 # lab: guest newest
 # lab: module xe
 # lab: seconds 900
+# lab: covers plugins/xe-eustall/** core/run/run_handover.c core/run/run_continuous.c
+# lab: covers tests/lab/programs/xe_jobs.c tests/lab/level_zero/gpu_jobs.*
 """A continuous run with xe-eustall that reads its configuration again, on the double of the device: each row is in one
 run, and while the stream changes hands, rows that happen are sampled. TAP; arguments choose."""
 import collections

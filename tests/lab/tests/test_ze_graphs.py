@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: machine
 # lab: seconds 900
+# lab: runtime
+# lab: covers plugins/ze-usdt/**
+# lab: covers tests/lab/level_zero/graphs/** tests/lab/level_zero/*
 """Executions of graphs, command lists and mutable lists on Intel's real runtime: each kernel ran as often as the program says. TAP."""
 import collections
 import csv

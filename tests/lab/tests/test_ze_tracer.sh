@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: machine
 # lab: seconds 1500
+# lab: runtime
+# lab: covers plugins/ze-usdt/tracer/** plugins/ze-usdt/probes.h
+# lab: covers tests/lab/level_zero/**
 # The tracer in programs on Intel's real runtime: what its probes tell bpftrace is the truth, with the whole stack of each
 # launch, and a program does not notice it.
 # shellcheck disable=SC2317 # "try" calls the functions

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: machine
 # lab: seconds 600
+# lab: runtime
+# lab: covers plugins/ze-usdt/** plugins/sink-csv/** lib/bpf/**
+# lab: covers tests/lab/level_zero/**
 """Code objects, kernels and launches of a program on Intel's unpatched runtime, held against the truth it tells. TAP."""
 import collections
 import csv

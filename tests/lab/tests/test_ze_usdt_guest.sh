@@ -4,6 +4,9 @@
 # lab: short newest
 # lab: module xe
 # lab: seconds 300
+# lab: runtime
+# lab: covers plugins/ze-usdt/**
+# lab: covers tests/lab/level_zero/*
 # ze-usdt on other Linux kernels, with the program in a mount namespace of its own: a choice of test_ze_usdt.py.
 set -u
 [ -n "$LAB_CHROOT" ] || { echo "there is no chroot with Intel's runtime"; exit 77; }

@@ -4,6 +4,9 @@
 # lab: short 6.12
 # lab: module xe
 # lab: seconds 300
+# lab: runtime
+# lab: covers plugins/ze-usdt/** lib/bpf/gpu_job.bpf.h
+# lab: covers tests/lab/level_zero/*
 """kernel=yes of ze-usdt: the Linux kernel's stack of the job that a launch was, with the real GPU scheduler. TAP."""
 import bisect
 import collections

@@ -3,6 +3,8 @@
 # lab: guest 6.1 newest
 # lab: short 6.1
 # lab: seconds 900
+# lab: covers plugins/ze-usdt/** lib/bpf/**
+# lab: covers tests/plugin/test_ze_usdt*.c tests/plugin/ze_fire.* tests/plugin/ze_records.* tests/plugin/test_host.*
 # The plugin's own tests with this kernel: its BPF programs, launches, lists, images, namespaces, and the tracer's probes,
 # which newer kernels replace by calls.
 set -uo pipefail
