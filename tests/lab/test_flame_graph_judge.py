@@ -95,7 +95,7 @@ def verdict_of(stacks, present):
     return judge.judge(text, expected.expect(ROWS, CODE, present), 'launcher')
 
 
-def told(case):
+def judge_case(case):
     stacks, present, wanted = case
     verdict = verdict_of(stacks, present)
     found = verdict.right, verdict.ambiguous, verdict.unmatched, verdict.wrong
@@ -142,7 +142,7 @@ def phases():
 
 
 def double_truth():
-    """What the double says, and what it is told."""
+    """Messages and commands of the double."""
     samples, totals = double.read_truth(
         'player loops 1 late 0\ngt 1 totals produced 9 written 8 dropped 1\ngt 1 produced rows 9 active 20\n'
         'gt 1 read rows 8 active 19\ngt 1 address 0x10 produced rows 9 active 20 sbid 0\n'
@@ -165,7 +165,7 @@ def places():
 
 
 def main():
-    checks = [(what, lambda case=case: told(case)) for what, case in CASES.items()]
+    checks = [(what, lambda case=case: judge_case(case)) for what, case in CASES.items()]
     checks += [('shares of launches', shares), ('a profile without lines', plain),
                ('the Linux kernel\'s functions', linux), ('samples of two phases', phases),
                ('the double\'s words', double_truth), ('addresses of rows', places)]

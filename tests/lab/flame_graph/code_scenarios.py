@@ -122,7 +122,7 @@ def another_module(product):
         program = profile.launcher(*arguments)
         program.go_to(f'launched {earlier}')
         double.play()
-        # In an interval in which both modules were there nobody could tell whose the rows are: it has none.
+        # In an interval in which both modules were there rows would be ambiguous: it has none.
         time.sleep(1)
         first, _totals = double.truth()
         program.go_to(f'launched {later}')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads folded stacks of GPU samples and says which of them are right, ambiguous, unmatched or wrong.
+"""Reads folded stacks of GPU samples and decides which of them are right, ambiguous, unmatched or wrong.
 
 The truth is a list of Expected. A sample is right when its process, its launch stack, its source file, functions,
 lines, instruction, reason and offset are those of samples that there were, as many of them. Every sample is in one
@@ -11,7 +11,7 @@ from collections import Counter, namedtuple
 from dataclasses import dataclass, field
 
 # count samples of one reason at one address of the device. owners: process -> {place that launched the kernel: how
-# often}; several of them when nobody can tell which one it was. instruction: None when the address is nobody's code.
+# often}; several of them when it may be any of them. instruction: None when the address is nobody's code.
 Expected = namedtuple('Expected', 'owners address instruction reason count')
 
 SEPARATOR = '-'
@@ -34,7 +34,7 @@ class Verdict:
     ambiguous: int = 0
     unmatched: int = 0
     wrong: int = 0
-    lost: int = 0      # what the profile itself says is missing
+    lost: int = 0      # what the profile itself reports as missing
     expected: int = 0
     examples: list = field(default_factory=list)  # (count, why, line) of what is wrong or not matched
     shares: dict = field(default_factory=dict)    # (pid, kernel's name) -> {place: samples}
@@ -162,7 +162,7 @@ class Left:
         # What is not marked has one owner; what is marked is rather of several.
         items = [entry for entry in items if sample.ambiguous or len(entry[0].owners) == 1]
         if not items:
-            return 0, 'nobody can tell whose it is, and it is not marked'
+            return 0, 'it is ambiguous, and not marked'
         items.sort(key=lambda entry: len(entry[0].owners) == 1)
         return take(items, count), 'more than there were'
 

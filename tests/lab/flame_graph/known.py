@@ -22,7 +22,7 @@ class Known:
         return self.codes[product]
 
     def kernels(self, product, *arguments):
-        """{load: {kernel: (address, size)}}: a run before tells the addresses, for a scenario is written beforehand;
+        """{load: {kernel: (address, size)}}: a run before shows the addresses, for a scenario is written beforehand;
         what else it does matters, as on some products launches need memory of the same heap."""
         key = product, arguments
         if key not in self.truths:

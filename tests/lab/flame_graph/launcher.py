@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launcher on Intel's runtime: started, led from step to step, and the truth that it tells."""
+"""The launcher on Intel's runtime: started, led from step to step, and the truth that it prints."""
 import os
 import pathlib
 import re
@@ -40,7 +40,7 @@ class Truth:
 
 
 class Launcher:
-    """A process that loads, launches and unloads as it is told: a step is "loaded 0", "launched 0", ..."""
+    """A process that loads, launches and unloads step by step: a step is "loaded 0", "launched 0", ..."""
 
     def __init__(self, source, build, product, arguments, preload=None, truth='truth', profiler=(),
                  errors=subprocess.STDOUT):

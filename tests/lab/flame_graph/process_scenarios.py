@@ -9,12 +9,12 @@ from .known import KNOWN, PACE, all_kernels, check_one, sites
 from .launcher import ENDLESS
 from .profile import Profile, Wrong, check, wanted_of
 
-# Seconds between rows and the other process's turn: more than the interval that they are told for.
+# Seconds between rows and the other process's turn: more than the interval that they are reported for.
 APART = 0.2
 
 
 def late_launches(product):
-    """Launches are told up to a second after they were made, and samples before that."""
+    """Launches are reported up to a second after they were made, and samples before that."""
     rows = KNOWN.rows(product, all_kernels(product))
     with Profile(product, rows, [PACE], sources=('xe-eustall', 'ze-usdt:drain=1s')) as profile:
         program = profile.launcher()
@@ -29,7 +29,7 @@ def short_life(product):
     """Programs end at once after their launches: all of a program that is on the GPU is over before anybody looks.
 
     A whole program of 50 ms takes some ten times longer in an emulated guest, where the runtime alone needs a second to
-    start: what is short here is the time from a program's first launch to its end, which is told.
+    start: what is short here is the time from a program's first launch to its end, which is printed.
     """
     rows = KNOWN.rows(product, all_kernels(product))
     wanted, before, longest = [], {}, 0
@@ -102,7 +102,7 @@ def in_turns(product):
 
 
 def at_once(product):
-    """Both keep the device busy all the time: nobody can tell whose rows they are, and the profile says so, and gives
+    """Both keep the device busy all the time: their rows are ambiguous, and the profile marks them, and gives
     each its share of the time."""
     rows = KNOWN.rows(product, all_kernels(product, ['softmax_row', 'histogram']))
     words = (*sites(attention_softmax=1, embedding_count=1), *ENDLESS, '--job-time', 10000)

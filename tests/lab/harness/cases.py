@@ -69,7 +69,7 @@ def run_one(case):
         return f' # SKIP {reason}', None
     except Failure as failure:
         return '', f'{place_of(failure)}: {failure}'
-    except Exception:  # pylint: disable=broad-except  # the next case can tell more
+    except Exception:  # pylint: disable=broad-except  # the next case may show more
         return '', traceback.format_exc()
     finally:
         end_started()

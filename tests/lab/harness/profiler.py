@@ -75,7 +75,7 @@ class Profiler:
 
 
 def refused(*arguments, wrap=()):
-    """iaprof does not begin: its status, and the one line that it says."""
+    """iaprof does not begin: its status, and the one line that it prints."""
     outcome = subprocess.run([*wrap, PROGRAM, *SLOW, '-d', '1s', '-o', 'none', *arguments], stderr=subprocess.PIPE,
                              encoding='utf-8', timeout=120, check=False)
     check(outcome.stderr.count('\n') == 1, f'not one line: {outcome.stderr!r}')

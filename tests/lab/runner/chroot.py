@@ -64,7 +64,7 @@ def command_line(arguments, readable=(), writable=(), environment=None):
 
 
 def command(arguments, **options):
-    """Runs a command in the chroot to its end; what it says is the reason when it fails."""
+    """Runs a command in the chroot to its end; its output is the reason if it fails."""
     try:
         return pieces.command(*command_line(arguments, **options))
     except pieces.Missing as missing:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the lab fetches from the Debian archive or builds once, and where it keeps it: outside the tree.
 
-A piece is a folder that appears under its name only when it is complete, with a file PIECE in it that says what it was
+A piece is a folder that appears under its name only when it is complete, with a file PIECE in it that names what it was
 made from.
 """
 import contextlib

@@ -6,7 +6,7 @@ import sys
 import threading
 
 SKIPPED = 77
-# What the Linux kernel says when something went wrong in it.
+# What the Linux kernel prints when something went wrong in it.
 COMPLAINT = re.compile(r'BUG:|BUG at|Oops|WARNING:|Call Trace|general protection fault|Kernel panic|unable to handle|'
                        r'refcount_t:|list_(add|del) corruption|UBSAN:|KASAN:|blocked for more than|soft lockup|'
                        r'rcu_preempt (self-)?detected|possible recursive locking|leaked|still has \d+ ')

@@ -50,7 +50,7 @@ class System:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def install(self, packages):
-        """-> what apt says"""
+        """Returns what apt prints."""
         for package in packages:
             shutil.copy(package, self.root / 'tmp')
         return pieces.command('chroot', self.root, 'env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL=C.UTF-8',

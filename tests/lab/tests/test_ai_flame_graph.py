@@ -37,7 +37,7 @@ SCENARIOS = {
     'stacks of the Linux kernel': code_scenarios.linux_stacks,
     'two GTs': code_scenarios.two_gts,
     'only the source is named': code_scenarios.plain_run,
-    'launches are told after their samples': process_scenarios.late_launches,
+    'launches are reported after their samples': process_scenarios.late_launches,
     'a short life': process_scenarios.short_life,
     'two processes in turns': process_scenarios.in_turns,
     'two processes at once': process_scenarios.at_once,

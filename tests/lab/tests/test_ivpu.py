@@ -67,16 +67,16 @@ def compare(run):
         check(entries >= seen, f'{key[1]} of {names.get(key[0], key[0])}: {seen} calls, not {entries}; lost: {lost}')
         lacking += entries - seen
     missed = lost.pop(npu_double.INTERRUPTED, 0)
-    # Of a call that was interrupted either end may be missed, and the other one is told.
+    # Of a call that was interrupted either end may be missed, and the other one is reported.
     halves = sum(lost.pop(f'calls: {end} not seen', 0) for end in ('return', 'begin')) if missed else 0
     # Calls of other functions than the driver's are not in the truth.
     check(lacking <= missed + halves and not lost, f'{lacking} calls lack; lost: {run.lost()}')
     # An interrupt, or a thread that it wakes, may come while a BPF program runs: how often is a matter of how long the
-    # machine's processors stand still, and only that most calls are told is certain.
+    # machine's processors stand still, and only that most calls are reported is certain.
     check(missed <= sum(entries for entries, _ in expected.values()) / 2, f'too many lost: {run.lost()}')
     durations(expected, found)
     check(all(int(row['value']) <= int(row['duration']) for row in run.rows['call']), 'own time is more than all')
-    print(f'# {sum(entries for entries, _ in expected.values())} calls, {lacking} of them lost and told, '
+    print(f'# {sum(entries for entries, _ in expected.values())} calls, {lacking} of them reported as lost, '
           f'{run.metadata().get("kernel-side time per call")} each')
     return names
 
@@ -116,7 +116,7 @@ def every_way_to_attach():
     if not HAS_FSESSION:
         status, said = profiler.refused('-s', 'ivpu:attach=fsession')
         check(status and 'by fsession.multi: Operation not supported (use attach=auto)' in said, f'{status}: {said}')
-    # every_call_is_told() has the newest way, which attach=auto finds.
+    # every_call_is_reported() has the newest way, which attach=auto finds.
     ways = list(WAYS.items())[1:] if os.environ['LAB_LEVEL'] != 'full' else WAYS.items()
     for way, (name, functions) in ways:
         run = Run(f'functions={functions}', 'hot=yes', f'attach={way}')
@@ -239,7 +239,7 @@ def entries_alone():
     return f'{lost} lost'
 
 
-def every_call_is_told():
+def every_call_is_reported():
     run = Run('functions=*', 'hot=yes', 'mode=events', arguments=('--record', 'capture'))
     begin = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     play('--load', SCENARIOS / 'two.txt')
@@ -283,15 +283,15 @@ def what_the_ring_buffer_cannot_take_is_lost():
     run.process.send_signal(signal.SIGCONT)
     run.end()
     lost = run.lost()['calls: ring buffer full']
-    told = len(run.rows['call'])
+    reported = len(run.rows['call'])
     expected = sum(entries for (_, name), (entries, _) in npu_double.calls()[0].items())
     # A turn may come between that and the end, with the calls of reading the NPU's files.
-    check(0 < told <= 64 * 1024 // 72 + 50, f'{told} calls fit into 64 KiB')
+    check(0 < reported <= 64 * 1024 // 72 + 50, f'{reported} calls fit into 64 KiB')
     missed = run.lost()[npu_double.INTERRUPTED]
     # Of Linux's own work with the device there are calls before and after the scenario, too.
-    check(expected - missed <= told + lost <= expected + 2000, f'{told} told, {lost} lost, {missed} missed of {expected}')
+    check(expected - missed <= reported + lost <= expected + 2000, f'{reported} reported, {lost} lost, {missed} missed of {expected}')
     check('calls: ring buffer full' in run.said, run.said)
-    return f'{told} told, {lost} lost of {expected}'
+    return f'{reported} reported, {lost} lost of {expected}'
 
 
 def open_in_threads(count, leave):
@@ -328,7 +328,7 @@ def more_threads_than_there_is_room_for():
     return f'{opens} of 2700, {lost} calls lost'
 
 
-def calls_in_flight_are_told():
+def calls_in_flight_are_reported():
     """iaprof ends while a process waits in the driver."""
     pathlib.Path('slow').write_text(npu_double.one_job(8000))
     run = Run('functions=*')
@@ -381,13 +381,13 @@ def nothing_matches():
 
 
 # What depends on the Linux kernel runs on the older one, too.
-OF_EACH_KERNEL = (every_way_to_attach, a_right_less, every_call_is_told, the_real_module)
+OF_EACH_KERNEL = (every_way_to_attach, a_right_less, every_call_is_reported, the_real_module)
 ALL = (steady_load, two_processes_are_kept_apart, interrupts_are_nobodys, every_way_to_attach, a_right_less, all_scenarios,
-       the_published_trace, hot_functions_are_left_out, only_a_command, entries_alone, every_call_is_told,
-       what_the_ring_buffer_cannot_take_is_lost, more_threads_than_there_is_room_for, calls_in_flight_are_told,
+       the_published_trace, hot_functions_are_left_out, only_a_command, entries_alone, every_call_is_reported,
+       what_the_ring_buffer_cannot_take_is_lost, more_threads_than_there_is_room_for, calls_in_flight_are_reported,
        the_module_stays_while_it_is_watched, the_real_module, nothing_matches)
 
 LONG = {'two processes are kept apart', 'interrupts are nobodys', 'all scenarios', 'hot functions are left out',
-        'only a command', 'more threads than there is room for', 'calls in flight are told', 'the real module'}
+        'only a command', 'more threads than there is room for', 'calls in flight are reported', 'the real module'}
 
 sys.exit(run(named(*(OF_EACH_KERNEL if os.environ['LAB_KERNEL'] == '6.12' else ALL)), long=LONG) != 0)

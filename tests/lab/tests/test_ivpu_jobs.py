@@ -131,7 +131,7 @@ def a_job_in_flight():
     pathlib.Path('long.txt').write_text(npu_double.one_job(8000), encoding='ascii')
     process = profiler.Profiler('-s', 'ivpu', *ROWS, ready=lambda said: ' functions of intel_vpu in ' in said)
     player = npu_double.play_in_background('long.txt')
-    time.sleep(1)  # from the job to what is told of it
+    time.sleep(1)  # from the job to its report
     process.end()
     said = player.communicate()[0]
     jobs = jobs_of(profiler.read_rows())

@@ -243,7 +243,7 @@ def without_level_zero():
 
 
 def a_program_that_is_killed_in_a_call():
-    """Its call is told as lost, and what its end does in the driver is not in that call."""
+    """Its call is reported as lost, and what its end does in the driver is not in that call."""
     scenario_load()
     caller = caller_start(1, 1, 'wait')
     run = Run('functions=*')

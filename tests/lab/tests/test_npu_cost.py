@@ -119,10 +119,10 @@ def iaprof_run(*options, look=lambda: None):
     said = process.end().said
     lost = sum(map(int, re.findall(r'lost: .*?: (\d+)', said)))
     rows = profiler.read_rows('ivpu')
-    told = sum(int(row['count']) for row in rows['call'] if row['name'] == 'ivpu_hw_ip_ipc_rx_count_get')
-    print(f'# measured: iaprof {options}: {told} of {NESTED * REQUESTS * (ROUNDS + 1)} told, {lost} lost; '
+    reported = sum(int(row['count']) for row in rows['call'] if row['name'] == 'ivpu_hw_ip_ipc_rx_count_get')
+    print(f'# measured: iaprof {options}: {reported} of {NESTED * REQUESTS * (ROUNDS + 1)} reported, {lost} lost; '
           f'{profiler.metadata(rows).get("kernel-side time per call")} a call')
-    return (*figures, told / (NESTED * REQUESTS * (ROUNDS + 1)))
+    return (*figures, reported / (NESTED * REQUESTS * (ROUNDS + 1)))
 
 
 def bpftrace_run(text, look=lambda: None):
@@ -131,11 +131,11 @@ def bpftrace_run(text, look=lambda: None):
     look()
     said = process.end()
     counts = re.findall(r'^@\[kprobe:ivpu_hw_ip_ipc_rx_count_get\]: (\d+)$', said, re.M)
-    told = int(counts[0]) if counts else len(re.findall('kprobe:ivpu_hw_ip_ipc_rx_count_get', said))
+    reported = int(counts[0]) if counts else len(re.findall('kprobe:ivpu_hw_ip_ipc_rx_count_get', said))
     lost = sum(map(int, re.findall(r'Lost (\d+) events', said)))
-    print(f'# measured: bpftrace {text}: {told} of {NESTED * REQUESTS * (ROUNDS + 1)} told, {lost} lost')
+    print(f'# measured: bpftrace {text}: {reported} of {NESTED * REQUESTS * (ROUNDS + 1)} reported, {lost} lost')
     check(told, said[-2000:])
-    return (*figures, told / (NESTED * REQUESTS * (ROUNDS + 1)))
+    return (*figures, reported / (NESTED * REQUESTS * (ROUNDS + 1)))
 
 
 def a_call_costs():
@@ -155,7 +155,7 @@ def a_call_costs():
         figures = measure()
         results[name] = ((figures[0] - took) / CALLS, (figures[1] - busy) / CALLS / figures[2])
         print(f'# measured: {name}: {results[name][0]:.0f} ns a call in the program, {results[name][1]:.0f} ns of all processors for '
-              f'each call told', flush=True)
+              f'each call reported', flush=True)
     for ours, theirs, note in (('iaprof mode=entries', 'bpftrace count()', 'goal 1.0'),
                                ('iaprof, another program profiled', 'bpftrace count()', 'goal 0.5'),
                                ('iaprof mode=count', 'bpftrace count()', 'with times and nesting'),

@@ -6,7 +6,7 @@
 # lab: seconds 900
 # lab: covers plugins/ivpu/** plugins/sink-flamegraph/** plugins/sink-folded/** plugins/sink-csv/** core/run/report/**
 # lab: covers examples/npu.ini tests/cli/npu_scenarios.py tests/lab/programs/npu_*
-"""What iaprof -c examples/npu.ini says of a run: its tables, its flame graph, its findings: each broken scenario raises
+"""Reports of iaprof -c examples/npu.ini: its tables, its flame graph, its findings: each broken scenario raises
 its own and no other. The truth is the double's. TAP; arguments choose."""
 import collections
 import functools
@@ -60,12 +60,12 @@ def each_broken_run_has_its_own():
 def jobs_are_summed_up():
     for name, done, aborted in ('two', 75, 0), ('hang', 3, 1):
         said = profile(SCENARIOS / f'{name}.txt')
-        told = re.search(r'^jobs: (\d+) done, (\d+) aborted, 0 in flight', said, re.M)
+        reported = re.search(r'^jobs: (\d+) done, (\d+) aborted, 0 in flight', said, re.M)
         # An event that the Linux kernel did not give to a BPF program is counted as lost, and its job with it.
         lost = sum(int(count) for count in re.findall(r'lost: ivpu: NPU jobs: [^:]*: (\d+)', said))
-        check(told and done - lost <= int(told[1]) <= done and aborted - lost <= int(told[2]) <= aborted, f'{name}: {said}')
+        check(reported and done - lost <= int(reported[1]) <= done and aborted - lost <= int(reported[2]) <= aborted, f'{name}: {said}')
         times = re.search(r'^ +(\d+) .* jobs: run time$', said, re.M)
-        check(times and times[1] == told[1], f'{name}: {said}')
+        check(times and times[1] == reported[1], f'{name}: {said}')
 
 
 def rates_are_those_of_the_scenario():
@@ -75,13 +75,13 @@ def rates_are_those_of_the_scenario():
     check(rates, said)
     jobs, messages, seconds = (float(rates.group(i)) for i in (1, 2, 3))
     seconds /= 1 if rates.group(4) == 's' else 1000
-    # 100 jobs with a message each, and those of boot and sleep; all are told with three digits.
+    # 100 jobs with a message each, and those of boot and sleep; all are printed with three digits.
     check(abs(jobs * seconds - 100) <= 1.2, rates.group(0))
     check(-1.2 <= messages * seconds - 100 <= 7.2, rates.group(0))
     check(rates.group(5) == rates.group(6) == '1', rates.group(0))
     made = npu_double.totals()['bytes_created'] / 1024
-    told = re.search(r'; ([0-9.]+) (KiB|MiB) of buffers created', said)
-    check(told and abs(float(told.group(1)) * (1 if told.group(2) == 'KiB' else 1024) - made) <= 0.006 * made,
+    reported = re.search(r'; ([0-9.]+) (KiB|MiB) of buffers created', said)
+    check(reported and abs(float(reported.group(1)) * (1 if reported.group(2) == 'KiB' else 1024) - made) <= 0.006 * made,
           f'{made} KiB: {said}')
 
 
@@ -150,8 +150,8 @@ def contexts_have_their_own_calls(attach):
     check(heading, said)
     rows = {name: dict(zip(re.split(r' {2,}', heading[1].strip()), cells)) for name, cells in users.items()}
     check({'context 2', 'context 3'} <= rows.keys() and {'context 2', 'context 3'} <= phases.keys(), said)
-    told = {name: [rows[name][column] for column in ('jobs', 'allocated')] for name in ('context 2', 'context 3')}
-    check(told == {'context 2': ['6', '4.00 KiB'], 'context 3': ['2', '8.00 KiB']}, f'{told}')
+    reported = {name: [rows[name][column] for column in ('jobs', 'allocated')] for name in ('context 2', 'context 3')}
+    check(reported == {'context 2': ['6', '4.00 KiB'], 'context 3': ['2', '8.00 KiB']}, f'{reported}')
     total = next(cells for name, cells in rows.items() if name.startswith(('models (', 'process ')))
     # In ivpu_open, the context does not exist yet for what it calls.
     in_open = 2 * (calls_in('open') - 1)
@@ -167,7 +167,7 @@ def contexts_have_their_own_calls(attach):
     check(boots != 1 or (rows['context 2']['boot'] != '-' and rows['context 3']['boot'] == '-'), said)
 
 
-def usage_is_told():
+def usage_is_reported():
     profile(SCENARIOS / 'steady.txt')
     rows = profiler.read_rows('ivpu', 'npu.csv')
     values = collections.defaultdict(list)
@@ -181,7 +181,7 @@ def usage_is_told():
     check(len(devices) == 1 and devices[0]['text'] == '0000:00:11.0', f'{devices}')
 
 
-def check_says_what_is_here():
+def check_lists_what_is_here():
     outcome = subprocess.run([PROGRAM, '--check', '-s', 'ivpu'], stdout=subprocess.PIPE, encoding='utf-8', check=False)
     print('\n'.join(f'# {line}' for line in outcome.stdout.splitlines()))
     for item in 'NPU accel0', 'driver intel_vpu', 'BPF', 'functions':
@@ -191,6 +191,6 @@ def check_says_what_is_here():
 
 sys.exit(run(named(healthy_runs_have_no_findings, each_broken_run_has_its_own, jobs_are_summed_up,
                    rates_are_those_of_the_scenario, limits_are_options, tables_and_flame_graph_agree_with_the_truth,
-                   usage_is_told, check_says_what_is_here) +
+                   usage_is_reported, check_lists_what_is_here) +
              [(f'contexts have their own calls by attach={way}', functools.partial(contexts_have_their_own_calls, way))
               for way in ('fsession', 'session', 'multi')]) != 0)

@@ -19,7 +19,7 @@ from runner import pieces
 from runner.system import System
 
 SOURCE = pathlib.Path(os.environ['LAB_SOURCE'])
-# Each line "== NAME" begins what a command says.
+# Each line "== NAME" begins the output of a command.
 SCRIPT = r'''
 part() { echo "== $1"; shift; "$@" 2>&1; echo "-- $?"; }
 python3 -c 'while True: pass' &

@@ -44,21 +44,21 @@ def watch(jobs, milliseconds, period=10, before=False):
                 break
         programs = programs or start(jobs)
         lines += watcher.stdout.read().splitlines()
-        told = [program.communicate()[0].split() for program in programs]
+        printed = [program.communicate()[0].split() for program in programs]
     if watcher.returncode or any(program.returncode for program in programs):
-        raise Failure(f'{watcher.returncode} {lines[-5:]} {told}')
+        raise Failure(f'{watcher.returncode} {lines[-5:]} {printed}')
     records = [Activity(*map(int, line.split()[1:])) for line in lines if line.startswith('activity ')]
     others = [line for line in lines if not line.startswith('activity ')]
     others = [line for line in others if not line.startswith('job ')]
     # A program that is preempted misses what happens on its CPU meanwhile: a job is then lost, but no time.
     if any(line.startswith('lost ') and 'GPU jobs: ' not in line for line in others):
         raise Failure(f'lost: {others}')
-    for words in told:
+    for words in printed:
         asked, busy = map(int, words[-2:])
         print(f'# {words[-3]} jobs: {asked / 1e6:.0f} ms asked, {busy / 1e6:.1f} ms by the device\'s clock')
         if busy < asked * 0.99:  # a timer is late, never early
             raise Failure(f'the device was busy for less than its jobs: {words}')
-    return [program.pid for program in programs], [int(words[-1]) for words in told], records, others
+    return [program.pid for program in programs], [int(words[-1]) for words in printed], records, others
 
 
 def busy_by_pid(records):
@@ -74,7 +74,7 @@ def expect_kind(records, kind):
 
 
 def expect_scheduler(records):
-    """Linux before 6.18 does not tell of all jobs; a client that was just found is read once more before it does."""
+    """Linux before 6.18 does not report all jobs; a client that was just found is read once more before it does."""
     if tuple(map(int, os.uname().release.split('.')[:2])) < (6, 18):
         expect_kind(records, STATISTICS)
     elif sum(record.kind == SCHEDULER for record in records) < len(records) / 2:
@@ -82,7 +82,7 @@ def expect_scheduler(records):
 
 
 def expect_busy(found, expected, what):
-    """The scheduler tells of a job a moment before or after the device begins and ends it."""
+    """The scheduler reports a job a moment before or after the device begins and ends it."""
     if not expected * 0.95 <= found <= expected * 1.05:
         raise Failure(f'{what}: {found / 1e6:.1f} ms, not {expected / 1e6:.1f} ms')
 
@@ -120,7 +120,7 @@ def two_at_once():
 
 
 def two_in_turns():
-    """200 ms each: in a window that is one's own, nobody else is told."""
+    """200 ms each: in a window that is one's own, nobody else is reported."""
     pids, times, records, _ = watch([('compute', 5000, 2500, 200, 200, 0), ('compute', 5000, 2500, 200, 200, 200)], 3500)
     sums = busy_by_pid(records)
     wrong = total = 0

@@ -84,7 +84,7 @@ class Run:
 
 
 def refused(*options, status, wrap=(), arguments=()):
-    """iaprof does not begin: what it says."""
+    """Returns what iaprof prints if it does not begin."""
     ended, said = profiler.refused('-s', instance('xe-eustall', 'ze-usdt=no', *options), *arguments, wrap=wrap)
     check(ended == status, f'{ended}, not {status}: {said}')
     return said
@@ -106,21 +106,21 @@ def node():
 
 
 class Client:
-    """A process of its own that does something with the device until it is told to end."""
+    """A process of its own that does something with the device until its end is requested."""
 
     def __init__(self, function):
-        ready, told = os.pipe()
+        ready, notified = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             status = 1
             try:
                 function()
-                os.write(told, b'+')
+                os.write(notified, b'+')
                 signal.pause()
                 status = 0
             finally:
                 os._exit(status)
-        os.close(told)
+        os.close(notified)
         began = os.read(ready, 1)
         os.close(ready)
         check(began, 'the client failed')
@@ -219,7 +219,7 @@ def overflows():
     check(finding['name'] == 'stall-overflow' and float(finding['value']) == 3, f'{finding}')
 
 
-def a_reset_that_the_driver_tells():
+def a_reset_that_the_driver_reports():
     scenario('bmg', 'kernel 7.2', 'pace 2000', 'loop forever', *some_rows('bmg', [0]))
     run = Run()
     double.write('command', 'start')
@@ -237,7 +237,7 @@ def a_reset_that_the_driver_tells():
     contains(run.err, 'Intel Arc B580 GT 0: the GPU was reset: sampling restarted')
 
 
-def a_reset_that_nobody_tells():
+def a_reset_without_report():
     scenario('bmg', 'kernel 7.0', 'pace 2000', 'loop forever', *some_rows('bmg', [0]))
     client = Client(keep_busy)
     try:
@@ -254,14 +254,14 @@ def a_reset_that_nobody_tells():
         run.end()
     finally:
         client.end()
-    # The driver gives rows of before the reset once more, and nothing tells them from others.
+    # The driver gives rows of before the reset once more, and nothing distinguishes them from others.
     check(run.counter('rows') == totals[0]['read'] + totals[0]['stale'], f'{run.counter("rows")} rows, {totals}')
     check(list(run.lost()) == ['EU stalls: no rows though the GPU is busy, as after a reset'], f'{run.lost()}')
     lost = run.rows['lost'][0]
     check(int(lost['time']) - int(lost['begin']) > 2e9, f'lost for {int(lost["time"]) - int(lost["begin"])} ns')
 
 
-def a_reset_of_one_gt_that_nobody_tells():
+def a_reset_of_one_gt_without_report():
     scenario('pvc', 'kernel 7.0', 'gt 0 main cores 0-3', 'gt 1 main cores 0-3', 'pace 2000', 'loop forever',
              *some_rows('pvc', [0, 1], addresses=4))
     run = Run(streams=2)
@@ -337,7 +337,7 @@ def one_gt_cannot_begin():
 
 
 def several_others_sample():
-    """Whoever has the node open, too, is named; several are told to be candidates and no more."""
+    """Whoever has the node open, too, is named; several are reported as candidates."""
     scenario('pvc', 'gt 0 main cores 0-3', 'gt 1 main cores 0-3', *some_rows('pvc', [0]))
     clients = [Client(lambda: take_stream(0)), Client(lambda: take_stream(1))]
     try:
@@ -446,7 +446,7 @@ def a_tiny_budget():
 
 # ptl has the rows of bmg; tests/unit/test_xe_query.c knows that, and computes the windows of a budget.
 sys.exit(run(named(pvc_with_two_gts, bmg_with_a_media_gt, ptl, cri, every_third_row, overflows,
-                   a_reset_that_the_driver_tells, a_reset_that_nobody_tells, a_reset_of_one_gt_that_nobody_tells,
+                   a_reset_that_the_driver_reports, a_reset_without_report, a_reset_of_one_gt_without_report,
                    the_device_is_gone, somebody_else_samples, somebody_else_samples_one_gt, one_gt_cannot_begin,
                    several_others_sample, rights, what_is_refused, automatic_rate, a_tiny_budget),
              long={'ptl', 'a_tiny_budget'}) != 0)

@@ -23,7 +23,7 @@ from harness.cases import check, equal, run, started
 
 GAPS = pathlib.Path(os.environ['LAB_BUILD']) / 'tests/lab/programs/xe_gaps'
 ROUNDS, JOB, COMPUTE, SLEEP = 15, 40, 60, 80
-# Of the device's time; and of the program's phases, which samples tell on an emulated processor.
+# Of the device's time; and of the program's phases, which samples show on an emulated processor.
 EXACT, SAMPLED = 0.01, 0.2
 REASONS = {'prepare_batch': '[running]', 'read_input': '[sleep]'}
 # Wherever a thread is when it is on a CPU, or could be.
@@ -62,7 +62,7 @@ def profile(*arguments, source='xe-eustall:ze-usdt=no'):
 
 
 def record(*arguments):
-    """Profiles the program -> what it says of its functions, what the device did, rows of stacks, of jobs, messages."""
+    """Profiles the program -> what it prints of its functions, what the device did, rows of stacks, of jobs, messages."""
     before = jobs_of_device()
     program = launch(*arguments)
     # Sources start in this order.

@@ -5,7 +5,7 @@
 # lab: runtime
 # lab: covers plugins/ze-usdt/**
 # lab: covers tests/lab/level_zero/graphs/** tests/lab/level_zero/*
-"""Executions of graphs, command lists and mutable lists on Intel's real runtime: each kernel ran as often as the program says. TAP."""
+"""Executions of graphs, command lists and mutable lists on Intel's real runtime: each kernel ran as often as the program prints. TAP."""
 import collections
 import csv
 import functools

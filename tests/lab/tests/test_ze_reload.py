@@ -31,7 +31,7 @@ DEADLINE = 60
 # Has iaprof attach to each probe slowly, as a busy machine does at times.
 SLOW_ATTACHING = 'probes that are attached slowly'
 
-# Name of a case -> arguments of the program, whether launches are counted in memory (None: too few to tell).
+# Name of a case -> arguments of the program, whether launches are counted in memory (None: too few to be known).
 CASES = {
     'as fast as they go, counted in memory': (['--threads', '3'], True),
     'at a constant rate': (['--rate', '500'], True),

@@ -5,7 +5,7 @@
 # lab: runtime
 # lab: covers plugins/ze-usdt/** plugins/sink-csv/** lib/bpf/**
 # lab: covers tests/lab/level_zero/**
-"""Code objects, kernels and launches of a program on Intel's unpatched runtime, held against the truth it tells. TAP."""
+"""Code objects, kernels and launches of a program on Intel's unpatched runtime, compared with what it prints. TAP."""
 import collections
 import csv
 import functools
@@ -33,7 +33,7 @@ CALLS = {'append_launch': 'zeCommandListAppendLaunchKernel',
          'append_with_parameters': 'zeCommandListAppendLaunchKernelWithParameters',
          'append_with_arguments': 'zeCommandListAppendLaunchKernelWithArguments'}
 
-# What the program is told to do.
+# Options of the program.
 CASES = {
     'every way to launch': [],
     'from three threads, the modules reloaded twice': ['--threads', '3', '--turns', '20', '--reloads', '2'],
@@ -303,7 +303,7 @@ def checks():
             yield f'{product}: {what}', check, (product, 'nofp', arguments)
         for variant in 'fp', 'late':
             yield f'{product}: every way to launch ({variant})', check, (product, variant, [])
-        yield f'{product}: what the compiler says of kernels', check_attributes, (product,)
+        yield f'{product}: attributes of kernels', check_attributes, (product,)
         yield f'{product}: a program that runs already', check_attached, (product,)
         yield f'{product}: spans of immediate launches', check_spans, (product, ['--threads', '3', '--turns', '60'])
         yield f'{product}: spans of executions', check_spans, (product, ['--turns', '60', '--lists', 'regular',
