@@ -269,8 +269,10 @@ def mappings_have_build_ids():
 
 def build_ids_are_those_of_the_files():
     """Of a real run, and of its capture: by readelf."""
-    profiled = subprocess.run([os.environ['TEST_IAPROF'], '-s', 'cpu-stack', '-k', 'pprof:output=run.pb.gz', '--record',
-                               'run.iaprof', sys.executable, '-c', 'sum(i * i for i in range(3000000))'],
+    spin = 'import time\nwhile time.process_time() < 0.5: pass'
+    # Not of other programs, whose files may change, and with time enough to read them.
+    profiled = subprocess.run([os.environ['TEST_IAPROF'], '-s', 'cpu-stack', '--scope', 'command', '--finish-within', '60s',
+                               '-k', 'pprof:output=run.pb.gz', '--record', 'run.iaprof', sys.executable, '-c', spin],
                               stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding='utf-8', check=False)
     if profiled.returncode:
         raise Skip(f'CPUs cannot be profiled here: {profiled.stderr.splitlines()[-1]}')
