@@ -9,11 +9,24 @@ import signal
 import subprocess
 import sys
 
-from harness import (COMPLETE, PROGRAM, USAGE, Skip, case, end, equal, iaprof, main, needs_root, needs_sampling, require,
+from harness import (COMPLETE, PROGRAM, USAGE, Skip, case, end, equal, iaprof, main, needs_root, needs_sampling, read, require,
                      start, wait_until)
 
 BURN = 'import os; os.read(0, 1)\nwhile True: pass'
 FREQUENCY = 999
+# At the lowest rate, of which a sample stands for a second, so much CPU time has a sum that can be judged.
+BURN_SECONDS = 20
+BURNERS = 8
+
+
+def start_logged(*arguments):
+    """Its standard error is in the file err."""
+    with open('err', 'wb') as err:
+        return start(*arguments, stderr=err)
+
+
+def strides():
+    return [int(number) for number in re.findall(r'budget: .* allowed: 1 of (\d+) samples', read('err'))]
 
 
 def segments():
@@ -33,32 +46,56 @@ def replayed():
     return rows('all.csv')
 
 
-def burn():
-    """Starts a program of which nothing else has the name, and that uses CPU time from a signal on."""
-    os.symlink(sys.executable, 'burner')
-    return subprocess.Popen(['./burner', '-S', '-c', BURN], stdin=subprocess.PIPE)
+class Burners:
+    """Programs of which nothing else has the name, and that use CPU time from begin() on."""
+
+    def __init__(self):
+        os.symlink(sys.executable, 'burner')
+        self.processes = [subprocess.Popen(['./burner', '-S', '-c', BURN], stdin=subprocess.PIPE) for _ in range(BURNERS)]
+
+    def begin(self):
+        for process in self.processes:
+            process.stdin.write(b'x')
+            process.stdin.close()
+
+    def used(self):
+        """CPU time so far, s"""
+        return sum(int(read(f'/proc/{process.pid}/schedstat').split()[0]) for process in self.processes) / 1e9
+
+    def end(self):
+        """-> CPU time, s"""
+        used = 0
+        for process in self.processes:
+            process.terminate()
+            usage = os.wait4(process.pid, 0)[2]
+            used += usage.ru_utime + usage.ru_stime
+        return used
+
+
+def judge_sum(found, used, period):
+    """Compares sampled with used CPU time, s. One tick of each block is a sample; it finds the program with the
+    program's share of the block, so that the variance of the sum is at most the used time multiplied by the block's."""
+    deviation = math.sqrt(used * period)
+    require(found > 0 and abs(found - used) < 5 * deviation,
+            f'{found:.2f} s sampled, {used:.2f} s used, deviation {deviation:.2f} s')
 
 
 @case('a tiny budget lowers the rate, which the data states, and the CPU time of a program stays right',
       needs=(needs_root, needs_sampling))
 def tiny():
-    burner = burn()
-    process = start('--continuous', '-v', '-i', '1s', '--budget', '0.001%', '-s', f'cpu-stack:frequency={FREQUENCY}',
-                    '-k', 'ring:folder=kept', '-k', 'csv:output=events.csv,rows=events,newline=lf',
-                    '-k', 'csv.counters:output=counters.csv,rows=counters,newline=lf')
+    burners = Burners()
+    process = start_logged('--continuous', '-v', '-i', '1s', '--budget', '0.001%', '-s', f'cpu-stack:frequency={FREQUENCY}',
+                           '-k', 'ring:folder=kept', '-k', 'csv:output=events.csv,rows=events,newline=lf',
+                           '-k', 'csv.counters:output=counters.csv,rows=counters,newline=lf')
     wait_until(lambda: segments(), 'the first interval')
-    burner.stdin.write(b'x')
-    burner.stdin.close()
-    wait_until(lambda: len(segments()) >= 7, 'intervals')
-    burner.terminate()
-    usage = os.wait4(burner.pid, 0)[2]
+    burners.begin()
+    wait_until(lambda: len(strides()) >= 3 and burners.used() >= BURN_SECONDS, 'lower rates')
+    used = burners.end()
     ended = len(segments())
     wait_until(lambda: len(segments()) >= ended + 2, 'the interval in which the program ended')
     process.send_signal(signal.SIGINT)
-    outcome = end(process)
-    equal(outcome.status, COMPLETE, outcome.err)
-    strides = [int(number) for number in re.findall(r'budget: .* allowed: 1 of (\d+) samples', outcome.err)]
-    require(len(strides) >= 2 and strides == sorted(strides) and strides[0] > 1, f'strides {strides}: {outcome.err}')
+    equal(end(process).status, COMPLETE, read('err'))
+    require(strides() == sorted(strides()) and strides()[0] > 1, f'strides {strides()}: {read("err")}')
 
     texts = [f"{row['name']}: {row['text']}" for row in rows('events.csv') if row['record'] == 'metadata']
     require(any(re.search(r'frequency.*lowered from 999 Hz by the budget', text) for text in texts), f'{texts}')
@@ -67,13 +104,9 @@ def tiny():
     rates = [float(row['minimum']) for row in rows('counters.csv') if row['name'] == 'sampling-rate']
     require(rates and min(rates) < 1, f'rates {rates}')
 
-    # Of blocks of ticks, one each is a sample: the variance of a sum is at most a quarter of the squares of its values.
     mine = [(int(row['value']), int(row['count'])) for row in replayed()
             if row['value_type'] == 'cpu' and row['program'] == 'burner']
-    found, used = sum(value for value, _ in mine) / 1e9, usage.ru_utime + usage.ru_stime
-    deviation = math.sqrt(sum(value * value / count for value, count in mine)) / 2e9
-    require(abs(found - used) < 6 * deviation + 0.1,
-            f'{found:.2f} s sampled, {used:.2f} s used, deviation {deviation:.2f} s')
+    judge_sum(sum(value for value, _ in mine) / 1e9, used, strides()[-1] / FREQUENCY)
     require(sum(value for value, _ in mine) > 1.5 * 1e9 / FREQUENCY * sum(count for _, count in mine),
             'no longer blocks')
 
@@ -81,37 +114,34 @@ def tiny():
 @case('when the lowest rate exceeds a budget, process events are not followed, and programs that start have names',
       needs=(needs_root, needs_sampling))
 def without_events():
-    process = start('--continuous', '-v', '-i', '1s', '--budget', '0.001%', '-s', 'cpu-stack:frequency=19',
-                    '-k', 'ring:folder=kept', '-k', 'csv:output=events.csv,rows=events,newline=lf')
-    # Four intervals lower the rate, and one each gives up unwind tables and events.
-    wait_until(lambda: len(segments()) >= 8, 'events that are not followed')
-    before = len(segments())
-    burner = burn()
-    burner.stdin.write(b'x')
-    burner.stdin.close()
-    wait_until(lambda: len(segments()) >= before + 6, 'intervals')
-    burner.terminate()
-    usage = os.wait4(burner.pid, 0)[2]
-    wait_until(lambda: len(segments()) >= before + 8, 'the interval in which the program ended')
+    process = start_logged('--continuous', '-v', '-i', '1s', '--budget', '0.001%', '-s', 'cpu-stack:frequency=19',
+                           '-k', 'ring:folder=kept')
+    wait_until(lambda: 'processes read from /proc' in read('err'), 'events that are not followed')
+    burners = Burners()
+    burners.begin()
+    wait_until(lambda: burners.used() >= BURN_SECONDS, 'CPU time of the programs')
+    used = burners.end()
+    ended = len(segments())
+    wait_until(lambda: len(segments()) >= ended + 2, 'the interval in which the programs ended')
     process.send_signal(signal.SIGINT)
-    outcome = end(process)
-    equal(outcome.status, COMPLETE, outcome.err)
-    require('processes read from /proc' in outcome.err, outcome.err)
-    require('lost: iaprof: process events (CPU budget)' in outcome.err, outcome.err)
+    equal(end(process).status, COMPLETE, read('err'))
+    require('lost: iaprof: process events (CPU budget)' in read('err'), read('err'))
     mine = [row for row in replayed() if row['value_type'] == 'cpu' and row['program'] == 'burner']
-    found, used = sum(int(row['value']) for row in mine) / 1e9, usage.ru_utime + usage.ru_stime
-    require(0.5 * used < found < 2 * used, f'{found:.2f} s sampled, {used:.2f} s used')
+    found = sum(int(row['value']) for row in mine) / 1e9
+    judge_sum(found, used, 1)
     named = sum(int(row['value']) for row in mine if re.search('<module>|_PyEval', row['stack'])) / 1e9
     require(named > 0.5 * found, f'{named:.2f} of {found:.2f} s have names: {mine}')
 
 
-SLEEP = """import os, select, time
-slept = 0
+# Prints the time in which it neither ran nor waited for a CPU.
+SLEEP = """import select, time
+def awake():
+    with open('/proc/thread-self/schedstat') as file:
+        return sum(map(int, file.read().split()[:2]))
+begin = time.monotonic_ns() - awake()
 while not select.select([0], [], [], 0)[0]:
-    begin = time.monotonic_ns()
     time.sleep(0.005)
-    slept += time.monotonic_ns() - begin
-print(slept)
+print(time.monotonic_ns() - awake() - begin)
 """
 
 
@@ -140,7 +170,7 @@ def tiny_off_cpu():
     texts = [row['text'] for row in rows('events.csv') if row['record'] == 'metadata' and row['name'] == 'shortest wait']
     require(any('raised from 1000 us by the budget' in text for text in texts), f'{texts}')
     mine = [(int(row['value']), int(row['count'])) for row in replayed()
-            if row['program'] == 'sleeper' and row['unit'] == 'nanoseconds']
+            if row['program'] == 'sleeper' and row['value_type'] == 'off-cpu']
     # Of waits that count as the shortest one, or not at all.
     found, deviation = sum(value for value, _ in mine) / 1e9, math.sqrt(sum(v * v / count for v, count in mine)) / 1e9
     print(f'# {found:.1f} s recorded, {slept:.1f} s slept, deviation {deviation:.2f} s; {texts}')
