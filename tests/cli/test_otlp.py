@@ -70,18 +70,18 @@ def values():
 @case('sums are right when the CPU budget lowers the rate', needs=[needs_root, needs_sampling])
 def lowered():
     with Receiver() as server:
-        process = start('--continuous', '-v', '-i', '500ms', '--budget', '0.001%', '-s', 'cpu-stack:frequency=999,idle=yes',
-                        '-k', 'ring:folder=kept', '-k', f'otlp:endpoint={server.url}')
-        wait_until(lambda: len(server.bodies) >= 6, 'requests')
+        process = start_continuous('-v', '-i', '500ms', '--budget', '0.001%', '--finish-within', '60s', '-k', 'ring:folder=kept', '-k',
+                                   f'otlp:endpoint={server.url}', source='cpu-stack:frequency=999,idle=yes')
+        wait_until(lambda: re.search(r'1 of \d+ samples', read('err')), 'a lower rate')
+        lowered_at = len(server.bodies)
+        wait_until(lambda: len(server.bodies) >= lowered_at + 3, 'requests')
         process.send_signal(signal.SIGINT)
-        outcome = end(process)
-    equal(outcome.status, COMPLETE, outcome.err)
-    require(re.search(r'1 of \d+ samples', outcome.err), f'the rate was not lowered: {outcome.err}')
+        equal(end(process).status, COMPLETE, read('err'))
     iaprof('--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf').completes()
     rows = [row for row in csv.DictReader(read('all.csv').splitlines()) if row['value_type'] == 'cpu']
     found = cpu_time(server)
     equal(found, sum(int(row['value']) for row in rows), 'CPU time')
-    require(found > 1.1 * sum(int(row['count']) for row in rows) * 10 ** 9 / 999, 'all samples count alike')
+    require(any(int(row['value']) > 1.5 * int(row['count']) * 10 ** 9 / 999 for row in rows), 'all samples count alike')
 
 
 @case('a profile that is larger than a request may be is sent in parts')
@@ -298,10 +298,10 @@ def runs_ended():
 ENOUGH_MEMORY = '--memory', '64GiB'
 
 
-def start_continuous(*arguments):
+def start_continuous(*arguments, source='cpu-stack:idle=yes'):
     """Its standard error is in the file err."""
     with open('err', 'wb') as err:
-        return start('--continuous', '-s', 'cpu-stack:idle=yes', *arguments, stderr=err)
+        return start('--continuous', '-s', source, *arguments, stderr=err)
 
 
 def end_continuous(process, runs):
