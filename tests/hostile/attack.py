@@ -16,7 +16,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.environ['TEST_SOURCE_FOLDER'], 'tests/cli'))
-from harness import (Failure, Skip, children, library, needs_program, needs_root, needs_sampling,  # noqa: E402
+from harness import (PROGRAM, Failure, Skip, children, library, needs_program, needs_root, needs_sampling,  # noqa: E402
                      read, start)
 
 PROGRAMS = os.environ['TEST_HOSTILE_PROGRAMS']
@@ -25,10 +25,18 @@ TRUTH, BURNER, GENERATED, MANY_MAPPINGS, INVENTED_PATHS = (os.path.join(PROGRAMS
 
 # An id that no account has. Not 65534, which user namespaces show for every id that they lack.
 USER = 61234
-# A run ends within 2 s of its duration or of the first signal; twice that, for a machine that is busy.
+# A run ends within 2 s of its duration or of the first signal; twice that. Time in which its processes wait for a CPU
+# does not count.
 GRACE = 4
-# A run without an attack shows how busy the machine is; one that needs longer than this is of no use for that.
-ALONE_GRACE = 30
+# iaprof's own limit, s. On a busy machine it is stretched, at most to so many times; then names may be missing.
+FINISH_WITHIN = 2
+STRETCH_MAX = 3
+# Enough for the names of a few programs on any machine, s.
+LONG = 60
+# CPU time of a program in which it is certainly sampled, s: 20 samples on average.
+SAMPLED_TIME = 0.2
+# Ends only what hangs.
+HANG_SECONDS = 300
 # All processes together, shared pages counted in each: up to 300 MiB, and 100 MiB for unwinding, which copies stacks (32
 # MiB) and reads tables in processes of its own.
 MEMORY_MAX = 400 << 20
@@ -125,14 +133,16 @@ TRUTH_NAMES = {0: own_name('truth-r'), USER: own_name('truth-u')}
 
 
 def start_truth(programs):
-    """The program of known truth, as root and as the attacker."""
+    """The program of known truth, as root and as the attacker. Returns their process ids."""
+    pids = []
     for user, name in TRUTH_NAMES.items():
         path = os.path.abspath(name) if user == 0 else os.path.join(attack_folder(), name)
         if not os.path.exists(path):
             shutil.copyfile(TRUTH, path)
             os.chmod(path, 0o755)
             os.chown(path, user, user)
-        programs.start(path, user=user, ready=True)
+        pids.append(programs.start(path, user=user, ready=True).pid)
+    return pids
 
 
 def tree(pid):
@@ -153,26 +163,89 @@ def memory_of(pid):
     return 0
 
 
+def schedule_times(pids):
+    """-> {(process, thread): (ns on a CPU, ns runnable without a CPU)}"""
+    times = {}
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f'/proc/{pid}/task'):
+                run, delay, _ = read(f'/proc/{pid}/task/{task}/schedstat').split()
+                times[pid, task] = int(run), int(delay)
+    return times
+
+
+def cpu_time(pid):
+    """CPU time of a process, s"""
+    return sum(run for run, _ in schedule_times([pid]).values()) / 1e9
+
+
+def name_of(pid):
+    with contextlib.suppress(OSError):
+        return read(f'/proc/{pid}/comm').strip()
+    return ''
+
+
+def is_running(pid):
+    with contextlib.suppress(OSError):
+        return read(f'/proc/{pid}/stat').rpartition(')')[2].split()[0] == 'R'
+    return False
+
+
+def recorder(members):
+    """The process that records, when it does: then it has events of the Linux kernel for samples as well as for
+    processes, of each CPU."""
+    for pid in members:
+        with contextlib.suppress(OSError):
+            if os.path.basename(os.readlink(f'/proc/{pid}/exe')) != os.path.basename(PROGRAM):
+                continue
+            links = [os.readlink(f'/proc/{pid}/fd/{name}') for name in os.listdir(f'/proc/{pid}/fd')]
+            if links.count('anon_inode:[perf_event]') >= 2 * os.cpu_count():
+                return pid
+    return 0
+
+
+class Patience:
+    """Measures time without that in which processes wait for a CPU, from its creation on."""
+
+    def __init__(self, pids):
+        self.begin = time.monotonic()
+        self.base = schedule_times(pids)
+        self.times = dict(self.base)
+
+    def sums(self, pids):
+        """-> CPU time and time without a CPU of all of these processes, s. Those that have ended count, too."""
+        self.times |= schedule_times(pids)
+        return [sum(times[kind] - self.base.get(task, (0, 0))[kind] for task, times in self.times.items()) / 1e9
+                for kind in range(2)]
+
+    def is_over(self, pids, seconds):
+        elapsed = time.monotonic() - self.begin
+        if elapsed <= seconds:
+            return False
+        run, delay = self.sums(pids)
+        return elapsed - delay > seconds or run > seconds * os.cpu_count()
+
+
 class Run:
     """A run of iaprof: its status, messages, and what was wrong with it."""
 
-    overrun = 0  # seconds that a run without an attack takes longer than its duration: this machine is as busy as that
-
-    def __init__(self, *arguments, programs=None, seconds=1, grace=GRACE, signal_at=None, during=None, wrap=(),
-                 clean=True, **options):
-        """Runs until it ends, seconds + grace are over, or it uses too much memory. signal_at sends SIGTERM when it has
-        recorded for about so many seconds, and the run has to end grace later; during(recorded, pid) is called all the
-        time, with about the seconds that it has recorded."""
-        if during or signal_at is not None:
-            truth_alone()  # how long this machine takes to start
+    def __init__(self, *arguments, programs=None, seconds=1, finish_within=FINISH_WITHIN, grace=GRACE, signal_at=None, sampled=(), until=None,
+                 sampled_time=SAMPLED_TIME, during=None, wrap=(), clean=True, **options):
+        """Runs until it ends, grace after its duration of seconds, or until it uses too much memory. signal_at sends
+        SIGTERM when it has recorded for so many seconds, the processes in sampled have used sampled_time since it
+        began to, and until() holds; the run has to end grace later. during(recorded, pid) is called all the time, with
+        the seconds that it has recorded, below 0 before it records."""
+        if finish_within != FINISH_WITHIN:
+            arguments += ('--finish-within', f'{finish_within * 1000:.0f}ms')
+        self.finish_within = finish_within
         self.arguments, self.problems, self.peak, self.killed = arguments, [], 0, False
-        self.status = None
-        due = (signal_at if signal_at is not None else seconds) + grace + Run.overrun
+        self.status, self.ending = None, None
+        records = '--replay' not in arguments
         with open('iaprof.err', 'wb') as err, open('iaprof.out', 'wb') as out:
             begin = time.monotonic()
             options = {'stdout': out, 'stderr': err, **options}
             process = start(*arguments, wrap=wrap, **options)
-            self.pid, signalled, worst = process.pid, False, {}
+            self.pid, worst, recording, used = process.pid, {}, None if records else begin, {}
             while self.poll(process) is None:
                 elapsed = time.monotonic() - begin
                 members = tree(process.pid)
@@ -180,17 +253,25 @@ class Run:
                 worst |= {pid: max(worst.get(pid, 0), peak) for pid, peak in peaks.items()}
                 # One that has ended and is not yet waited for has no memory any more.
                 self.peak = max(self.peak, sum(worst[pid] for pid, peak in peaks.items() if peak))
-                if elapsed > due or self.peak > MEMORY_KILL:
+                if recording is None and (profiler := recorder(members)):
+                    recording = time.monotonic()
+                    used = {pid: cpu_time(pid) for pid in sampled}
+                recorded = time.monotonic() - recording if recording is not None else -1
+                if self.ending is None and signal_at is not None and recorded >= signal_at and all(
+                        cpu_time(pid) - before >= sampled_time for pid, before in used.items()) and (not until or until()):
+                    self.ending = Patience(members)
+                    os.kill(profiler, signal.SIGTERM)
+                if self.ending is None and signal_at is None and recorded >= seconds:
+                    self.ending = Patience(members)
+                if (self.ending and self.ending.is_over(members, grace)) or elapsed > HANG_SECONDS or self.peak > MEMORY_KILL:
                     self.problems.append(f'runs {elapsed:.1f} s, and uses {self.peak >> 20} MiB: killed')
                     self.kill(process, members)
                     break
-                if signal_at is not None and not signalled and elapsed > signal_at + Run.overrun:
-                    process.terminate()
-                    signalled = True
                 if during:
-                    during(elapsed - Run.overrun, process.pid)
+                    during(recorded, process.pid)
                 time.sleep(POLL)
             self.elapsed = time.monotonic() - begin
+            self.end_elapsed = time.monotonic() - self.ending.begin if self.ending else 0
         self.err, self.out = read('iaprof.err'), read('iaprof.out')
         if os.environ.get('TEST_SANITIZERS', 'none') == 'none' and MEMORY_MAX < self.peak <= MEMORY_KILL:
             self.problems.append(f'uses {self.peak >> 20} MiB, more than {MEMORY_MAX >> 20}')
@@ -212,9 +293,9 @@ class Run:
 
     def leaves_no_process(self, programs):
         own = programs.pids if programs else set()
-        deadline = time.monotonic() + 2
+        patience = Patience([])
         while left := [pid for pid in children() if pid not in own]:
-            if time.monotonic() > deadline:
+            if patience.is_over(left, 2):
                 self.problems.append(f'leaves processes behind: {left}')
                 for pid in left:
                     with contextlib.suppress(ProcessLookupError):
@@ -222,8 +303,9 @@ class Run:
                 return
             time.sleep(POLL)
 
-    def stacks(self, path='profile'):
-        return truth_stacks(path)
+    def is_cut_short(self):
+        """Whether iaprof waited as long as it may for names, which on a busy machine may not be enough."""
+        return self.end_elapsed >= STRETCH_MAX * self.finish_within
 
     def requires(self, condition, text):
         if not condition:
@@ -239,6 +321,8 @@ class Run:
         found = {stack for stack in truth_stacks(path) if re.search(chain, stack)}
         wanted = truth_alone()
         missing, more = wanted - found, found - wanted
+        if self.is_cut_short():
+            return self
         self.requires(not missing, 'stacks are missing: ' + '; '.join(sorted(missing)))
         return self.requires(not more, 'stacks that are not true: ' + '; '.join(sorted(more)[:5]))
 
@@ -289,9 +373,9 @@ def truth_alone():
     os.chdir(folder)
     try:
         with Programs() as programs:
-            start_truth(programs)
-            run = Run('-d', '1', *PROFILE, programs=programs, grace=ALONE_GRACE)
-        Run.overrun = run.elapsed - 1
+            pids = start_truth(programs)
+            run = Run(*PROFILE, '-p', ','.join(map(str, pids)), programs=programs, finish_within=LONG, grace=HANG_SECONDS,
+                      signal_at=0, sampled=pids)
         found = truth_stacks()
         chain = ';'.join(fr'{name}:truth\.c:\d+' for name in ('main', 'truth_a', 'truth_b', 'truth_c', 'truth_spin'))
         chain += r'_\[i\]$'
@@ -305,11 +389,12 @@ def truth_alone():
         os.chdir(home)
 
 
-def attacked(programs, *arguments, refused=(), seconds=1, **options):
+def attacked(programs, *arguments, refused=(), seconds=1, sampled=None, **options):
     """Profiles the whole machine with default options while programs attack it, and judges all of the run. refused
-    has, for each attack, the names of which one line has one."""
-    start_truth(programs)
-    run = Run('-d', str(seconds), *PROFILE, *arguments, seconds=seconds, programs=programs, **options).completes()
+    has, for each attack, the names of which one line has one; sampled the processes that are sampled if they run,
+    without a value all of them."""
+    sampled = [*start_truth(programs), *filter(is_running, programs.pids if sampled is None else sampled)]
+    run = Run(*PROFILE, *arguments, signal_at=seconds, sampled=sampled, programs=programs, **options).completes()
     for names in refused:
         run.names(*([names] if isinstance(names, str) else names))
     return run
@@ -317,8 +402,7 @@ def attacked(programs, *arguments, refused=(), seconds=1, **options):
 
 # A run under strace, and the paths that it and its children opened for more than to look at their status.
 # It is several times slower, and has more time for its end.
-TRACED_SECONDS = 20
-TRACED_END = ('--finish-within', f'{TRACED_SECONDS}s')
+TRACED_END = {'finish_within': 20, 'grace': 20 + GRACE}
 TRACED = ('strace', '-f', '-qq', '-y', '-o', 'trace', '-e', 'trace=open,openat,openat2,open_by_handle_at')
 
 

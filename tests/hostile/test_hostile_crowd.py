@@ -50,7 +50,7 @@ class Cgroup:
 
 
 def start_crowd(programs):
-    """Starts all attackers; returns the kinds, each of which is part of a file name."""
+    """Starts all attackers. -> {kind, which is part of file names: process that is certainly sampled}"""
     kinds = {
         'debuglink-sparse': attacks.image_with_sparse_debug_file,
         'shstrtab-3g': attacks.image_with_long_names,
@@ -63,9 +63,8 @@ def start_crowd(programs):
         kind = list(kinds)[number % len(kinds)]
         paths.append(kinds[kind](f'{kind}-{number:02}'))
     # So many may take the CPUs away from whoever profiles them; that is the scheduler's matter.
-    for path in paths:
-        programs.start(path, niceness=NICENESS)
-    return kinds
+    started = [programs.start(path, niceness=NICENESS if number >= len(kinds) else 0).pid for number, path in enumerate(paths)]
+    return dict(zip(kinds, started))
 
 
 @case('sixty-four', needs=attack.needs())
@@ -74,7 +73,7 @@ def sixty_four():
         kinds = start_crowd(programs)
         cgroup = Cgroup(CGROUP_MEMORY)
         programs.callback(cgroup.remove)
-        run = attack.attacked(programs, refused=kinds, seconds=SECONDS, wrap=cgroup.wrap)
+        run = attack.attacked(programs, refused=kinds, sampled=kinds.values(), seconds=SECONDS, wrap=cgroup.wrap)
         kills = cgroup.kills()
         run.requires(not kills, f'{kills} processes were killed for memory in a cgroup of {CGROUP_MEMORY >> 20} MiB')
         run.judge()
@@ -113,13 +112,13 @@ def invented_paths():
 @case('many-mappings: made during the run', needs=[*attack.needs(), needs_memory])
 def many_mappings_made():
     with attack.Programs() as programs:
-        attack.start_truth(programs)
+        truth = attack.start_truth(programs)
         binary = attack.user_program('many_mappings', attack.MANY_MAPPINGS)
 
         def follow(recorded, _):
             if recorded > 0.3 and len(programs.pids) < MAKING_COUNT:
                 programs.start(binary, '65000', niceness=NICENESS)
-        run = attack.Run('-d', str(SECONDS), *attack.PROFILE, seconds=SECONDS, programs=programs, during=follow)
+        run = attack.Run(*attack.PROFILE, signal_at=SECONDS, sampled=truth, programs=programs, during=follow)
         run.completes().judge()
 
 
@@ -142,14 +141,14 @@ def lost_process_events(err):
 def rename_storm(names):
     path = attack.user_program('rename_storm', RENAME_STORM)
     with attack.Programs() as programs:
-        attack.start_truth(programs)
+        truth = attack.start_truth(programs)
         started = []
 
         def follow(recorded, _):
             if recorded > 0.3 and not started:
                 started.append(programs.start(path, names, '40000', '20000'))
-        run = attack.Run('-d', '2', *attack.PROFILE, seconds=2, programs=programs, during=follow).completes()
-        run.requires(started, 'the run ended before the renames began')
+        run = attack.Run(*attack.PROFILE, signal_at=1, sampled=truth, programs=programs, during=follow,
+                         until=lambda: started and started[0].poll() is not None).completes()
         lost = lost_process_events(run.err)
         run.requires(not lost, f'process events were lost: {lost}').judge()
 

@@ -16,11 +16,11 @@ CSV_FIELD_MAX = 1 << 24
 
 
 def judge_signal(start):
-    """SIGTERM after 1 s ends a run of a minute with a complete profile."""
+    """SIGTERM ends a run with a complete profile, if names do not take longer than it may wait for them."""
     with attack.Programs() as programs:
         path = start(programs)
-        attack.start_truth(programs)
-        run = attack.Run('-d', '60', *attack.PROFILE, seconds=60, signal_at=1, programs=programs).completes()
+        sampled = [*attack.start_truth(programs), *filter(attack.is_running, programs.pids)]
+        run = attack.Run('-d', '600', *attack.PROFILE, signal_at=1, sampled=sampled, programs=programs).completes()
         run.names(os.path.basename(path)).judge()
 
 
@@ -67,20 +67,22 @@ UNRECORDED_MAX = 2.5 * 1e9
 def record_sigkill():
     with attack.Programs() as programs:
         attack.start_truth(programs)
-        killed = 0
+        patience, waits = None, []  # times, and for how long the processes of iaprof had waited for a CPU
 
         def kill(recorded, pid):
-            nonlocal killed
-            if recorded > RECORD_SECONDS and not killed:
-                killed = time.monotonic_ns()
+            nonlocal patience
+            patience = patience or attack.Patience([pid])
+            waits.append((time.monotonic_ns(), patience.sums(attack.tree(pid))[1] * 1e9))
+            if recorded > RECORD_SECONDS:
                 os.kill(pid, signal.SIGKILL)
-        run = attack.Run('-d', '60', '--record', 'capture', seconds=60, programs=programs, during=kill)
+        run = attack.Run('-d', '600', '--record', 'capture', seconds=600, programs=programs, during=kill)
         run.requires(run.status == -signal.SIGKILL, f'exit status {run.status}')
         times, replay = sample_times(left_capture('capture'))
-        run.requires(len(times) > 0, f'a replay has no samples: {replay.err}')
-        if times:
-            missing = killed - max(times)
-            run.requires(missing < UNRECORDED_MAX, f'the last {missing / 1e9:.1f} s are missing')
+        killed, waited = waits[-1]
+        last = max(times, default=waits[0][0])
+        waited -= max((waited for at, waited in waits if at <= last), default=0)
+        run.requires(killed - last - waited < UNRECORDED_MAX, f'the last {(killed - last) / 1e9:.1f} s are missing, in which iaprof '
+                         f'waited {waited / 1e9:.1f} s for a CPU')
         run.requires(re.search(r'trunc|cut|incomplete|end', replay.err), f'the replay does not say that it is cut off: '
                      f'{replay.err}').judge()
 

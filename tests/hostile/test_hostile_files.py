@@ -14,7 +14,7 @@ def debug_file_kmsg():
     with attack.Programs() as programs:
         os.symlink('/proc/kmsg', os.path.join(attack.attack_folder(), 'kmsg-link'))
         programs.start(attacks.image_with_debug_link('debug-file-kmsg', 'kmsg-link'))
-        run = attack.attacked(programs, *attack.TRACED_END, grace=attack.TRACED_SECONDS + attack.GRACE,
+        run = attack.attacked(programs, **attack.TRACED_END,
                               refused=[('debug-file-kmsg', 'kmsg-link', '/proc/kmsg')], wrap=attack.TRACED)
         run.requires('/proc/kmsg' not in attack.traced_opens(), '/proc/kmsg was opened').judge()
 
@@ -67,24 +67,27 @@ def program_with_build_id_of_truth(name):
     return attack.give(path)
 
 
+def are_sampled(pids):
+    return all(attack.cpu_time(pid) > attack.SAMPLED_TIME for pid in pids)
+
+
 @case('build-id-of-another', True, needs=attack.needs())
 @case('build-id-of-another: it runs first', False, needs=attack.needs())
 def build_id_of_another(stays):
     """All of them begin during the run, because the Linux kernel reports the build ids of new mappings."""
     with attack.Programs() as programs:
         paths = [program_with_build_id_of_truth(f'other-{number}') for number in range(3)]
-        started, truth_started = [], False
+        started, truth = [], []
 
         def follow(recorded, _):
-            nonlocal truth_started
             if recorded > 0.4 and not started:
                 started.extend(programs.start(path, ready=True) for path in paths)
-            if recorded > 1.2 and not truth_started:
-                truth_started = True
+            if started and not truth and are_sampled(process.pid for process in started):
                 for process in [] if stays else started:
                     programs.kill(process)
-                attack.start_truth(programs)
-        run = attack.Run('-d', '3.2', *attack.PROFILE, seconds=3.2, programs=programs, during=follow)
+                truth.extend(attack.start_truth(programs))
+        run = attack.Run(*attack.PROFILE, signal_at=1, programs=programs, during=follow,
+                         until=lambda: truth and are_sampled(truth))
         run.requires(run.killed or any(frames[0].startswith('other-') for frames, _ in attack.folded('profile')),
                      'the other program was not sampled')
         run.completes(chain='(truth|wrong)_').judge()

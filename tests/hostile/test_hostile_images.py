@@ -46,7 +46,7 @@ def alternative_link_device():
             path = attacks.image_with_alternative_names(f'altlink-device{section}', '/dev/full', section)
             programs.start(path)
             names.append((os.path.basename(path), '/dev/full'))
-        run = attack.attacked(programs, *attack.TRACED_END, grace=attack.TRACED_SECONDS + attack.GRACE,
+        run = attack.attacked(programs, **attack.TRACED_END,
                               refused=names, wrap=attack.TRACED)
         run.requires('/dev/full' not in attack.traced_opens(), 'the device was opened').judge()
 

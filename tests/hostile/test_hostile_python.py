@@ -16,8 +16,8 @@ def profile(mode):
     """-> stacks of a forged interpreter, which a run beside a real program survives"""
     with attack.Programs() as programs:
         forged = programs.start(attack.user_program('forged_python', FORGED), mode, ready=True).pid
-        run = attack.Run('-d', str(SECONDS), '-p', str(forged), '-s', 'cpu-stack', '-k', 'folded:lines=yes', '-o', 'profile',
-                         seconds=SECONDS, programs=programs)
+        run = attack.Run('-p', str(forged), '-s', 'cpu-stack', *attack.PROFILE, signal_at=SECONDS, sampled=[forged],
+                         programs=programs)
         run.requires(run.status == 0, f'exit status {run.status}')
         stacks = [frames for frames, _ in attack.folded('profile')]
         run.requires(stacks, 'no stacks')

@@ -37,12 +37,12 @@ def many_mappings():
     with attack.Programs() as programs:
         binary = attack.user_program('many_mappings', attack.MANY_MAPPINGS)
         pids = [programs.start(binary, str(MAPPINGS), ready=True).pid for _ in range(COUNT)]
-        pids.append(programs.start(FRAMELESS, 'frameless', user=0).pid)
+        chains = [programs.start(FRAMELESS, 'frameless', user=0).pid]
         # A program of the attacker's user with as few mappings as is usual has its share, too.
         small = attack.user_program('small', FRAMELESS)
-        pids.append(programs.start(small, 'frameless').pid)
-        run = attack.Run('-d', str(SECONDS), '-p', ','.join(map(str, pids)), *TABLES, '-k', 'folded', '-o', 'profile',
-                         seconds=SECONDS, programs=programs)
+        chains.append(programs.start(small, 'frameless').pid)
+        run = attack.Run('-p', ','.join(map(str, pids + chains)), *TABLES, '-k', 'folded', '-o', 'profile',
+                         signal_at=SECONDS, sampled=chains, sampled_time=SECONDS / 2, finish_within=attack.LONG, grace=attack.LONG + attack.GRACE, programs=programs)
         run.requires(run.status == 0, f'exit status {run.status}')
         stacks = [frames for frames, _ in attack.folded('profile')]
         for name in os.path.basename(FRAMELESS), 'small':

@@ -29,9 +29,12 @@ def worker_confined():
     def look(_, pid):
         for member in attack.tree(pid)[1:]:
             with contextlib.suppress(OSError):
-                if read(f'/proc/{member}/comm').strip() == WORKER:
+                if attack.name_of(member) == WORKER:
                     for task in os.listdir(f'/proc/{member}/task'):
-                        last[member, task] = read(f'/proc/{member}/task/{task}/status')
+                        status = read(f'/proc/{member}/task/{task}/status')
+                        # Until it has given up its rights, it waits for nothing.
+                        if re.search(r'^(State:\s*S|Seccomp:\s*2)', status, re.M):
+                            last[member, task] = status
     with attack.Programs() as programs:
         run = attack.attacked(programs, during=look)
         run.requires(last, f'no process {WORKER} was seen below iaprof')
@@ -57,18 +60,22 @@ def calls_of(pid):
             yield call
 
 
+def traced_workers():
+    """The processes that execute the worker, and those that these start."""
+    pids = [int(line.split()[0]) for line in read('trace').splitlines()
+            if re.search(rf'execve(at)?\(.*{WORKER}.*= 0$', line)]
+    for pid in pids:
+        pids += [int(match[1]) for call in calls_of(pid) if (match := re.match(r'v?fork|clone3?', call)) and
+                 (match := re.search(r'= (\d+)(<.*>)?$', call))]
+    return pids
+
+
 @case('worker-opens-nothing', needs=[*attack.needs(), attack.needs_tracing])
 def worker_opens_nothing():
-    workers = set()
-
-    def look(_, pid):
-        for member in attack.tree(pid)[1:]:
-            with contextlib.suppress(OSError):
-                if read(f'/proc/{member}/comm').strip() == WORKER:
-                    workers.add(member)
-    trace = [*attack.TRACED[:-1], attack.TRACED[-1] + ',seccomp,prctl']
+    trace = [*attack.TRACED[:-1], attack.TRACED[-1] + ',execve,execveat,clone,clone3,fork,vfork,seccomp,prctl']
     with attack.Programs() as programs:
-        run = attack.attacked(programs, during=look, wrap=trace)
+        run = attack.attacked(programs, **attack.TRACED_END, wrap=trace)
+    workers = traced_workers()
     run.requires(workers, f'no process {WORKER} was seen below iaprof')
     for pid in workers:
         confined = False
