@@ -24,7 +24,7 @@ FAILING_SOURCE = os.path.join(PLUGINS, 'iaprof-failing-source.so')
 FAILING_SINK = os.path.join(PLUGINS, 'iaprof-failing-sink.so')
 
 COMPLETE, FAILED, USAGE, NOTHING = 0, 1, 2, 3
-TIMEOUT = 180
+TIMEOUT = 1800
 
 # What a shell starts in the background ignores these, and so would every program that is run here.
 for ignored in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT:
