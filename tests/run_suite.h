@@ -33,7 +33,7 @@ static inline TCase *all_tests(void)
 }
 
 /* Runs the TEST()s of the file with a fixture, whose functions can be NULL. A test that takes longer than these seconds
- * (0: 4) fails. Returns the exit status. */
+ * (0: CK_DEFAULT_TIMEOUT) hangs, and fails. Returns the exit status. */
 static inline int run_all_tests(int seconds, SFun before_each, SFun after_each)
 {
 	if (seconds)
