@@ -81,7 +81,7 @@ class Script:
             file.write('\n'.join(self.lines) + '\n')
         outcome = subprocess.run([IAPROF, '-s', './iaprof-scripted.so:script=script', *options, '-k',
                                   'folded:lines=yes,output=out.folded'], stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, encoding='utf-8', check=True, timeout=180)
+                                 stderr=subprocess.PIPE, encoding='utf-8', check=True, timeout=1800)
         found = {}
         self.lines_found = set()
         with open('out.folded', encoding='utf-8') as file:
@@ -321,7 +321,7 @@ def periods_jobs_and_refused_records():
         file.write('\n'.join(script.lines) + '\n')
     outcome = subprocess.run([IAPROF, '-s', './iaprof-scripted.so:script=script', '--record', 'run.iaprof', '-k',
                               'csv:output=live.csv'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8',
-                             check=True, timeout=60)
+                             check=True, timeout=600)
     run(IAPROF, '--replay', 'run.iaprof', '-k', 'csv:output=replay.csv')
     wanted = {('gpu-cycles', 'launch_site_2;-;add;waits;0x4'): 5000, ('gpu-cycles', 'launch_site_4;-;add;waits;0x4'): 5000,
               ('gpu-time', 'launch_site_4;-;add'): 5000, ('gpu-time', 'launch_site_3;-;add'): 70}
@@ -371,7 +371,7 @@ def what_refers_to_an_undeclared_kernel_is_reported():
     with open('script', 'w', encoding='utf-8') as file:
         file.write('launch 77\nnamed 78 0 5 0 0\njob 79 70 0\n')
     outcome = subprocess.run([IAPROF, '-s', './iaprof-scripted.so:script=script', '-k', 'csv:output=unknown.csv'],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=True, timeout=60)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=True, timeout=600)
     assert 'device samples: 1 launched kernel never announced' in outcome.stderr, outcome.stderr
     assert re.search('5 samples unmatched: their GPU kernel was not announced', outcome.stderr), outcome.stderr
     with open('unknown.csv', newline='', encoding='utf-8') as file:

@@ -24,7 +24,7 @@ def needs_loader():
 def items(source, *arguments, wrap=()):
     """The items of a source and its companions: {name: [(state, text)]}. wrap: a command that begins the run."""
     # Not as other runs of these tests, which wait until this process has no child left.
-    outcome = subprocess.run([*wrap, PROGRAM, '--check', '-s', source, *arguments], stdin=subprocess.DEVNULL, timeout=60,
+    outcome = subprocess.run([*wrap, PROGRAM, '--check', '-s', source, *arguments], stdin=subprocess.DEVNULL, timeout=600,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False)
     if 'no source "' in outcome.stderr:
         raise Skip(f'not built: {outcome.stderr.strip()}')
@@ -151,7 +151,7 @@ def pretended(settings=None, lockdown=None):
 
 def source_line(*arguments, wrap=()):
     return subprocess.run([*wrap, PROGRAM, '--check', *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, encoding='utf-8', timeout=60, check=False).stdout.splitlines()[0]
+                          stderr=subprocess.DEVNULL, encoding='utf-8', timeout=600, check=False).stdout.splitlines()[0]
 
 
 for lockdown, state, words in (('[none] integrity confidentiality', 'good', 'none'),
@@ -268,7 +268,7 @@ def sinks(*specs, status, wrap=()):
     """What --check prints of sinks: the lines after that of the source."""
     words = [word for spec in specs for word in ('-k', spec)]
     outcome = subprocess.run([*wrap, PROGRAM, '--check', '-s', f'replay:file={CAPTURE}', *words], stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', timeout=180, check=False)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', timeout=1800, check=False)
     equal((outcome.returncode, outcome.stderr), (status, ''), f'status and standard error; {outcome.stdout}')
     lines = outcome.stdout.splitlines()
     equal(lines[0], 'source replay: ready', 'first line')
@@ -382,7 +382,7 @@ def beside_a_service():
     # Another kind of request has files of its own.
     equal(sinks('pprof-push:format=plain,spool=waiting', status=COMPLETE)[1], '  good     spool: waiting', 'other files')
     wait_until(lambda: len(segments()) > count, 'one more segment')
-    with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=60) as answer:
+    with urllib.request.urlopen(f'http://127.0.0.1:{port}/metrics', timeout=600) as answer:
         require(b'iaprof_intervals_total' in answer.read(), 'metrics')
     service.send_signal(signal.SIGINT)
     equal(end(service).status, COMPLETE, read('log'))

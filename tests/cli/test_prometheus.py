@@ -48,7 +48,7 @@ class Run:
         self.log.close()
 
     def text(self):
-        with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/metrics', timeout=60) as answer:
+        with urllib.request.urlopen(f'http://127.0.0.1:{self.port}/metrics', timeout=600) as answer:
             equal(answer.headers['Content-Type'], 'text/plain; version=0.0.4; charset=utf-8', 'type')
             return answer.read().decode()
 
@@ -211,7 +211,7 @@ def scraped():
             def query(text):
                 url = f'http://127.0.0.1:{port}/api/v1/query?' + urllib.parse.urlencode({'query': text})
                 with contextlib.suppress(OSError, http.client.HTTPException):
-                    with urllib.request.urlopen(url, timeout=60) as answer:
+                    with urllib.request.urlopen(url, timeout=600) as answer:
                         return [(row['metric'], row['value'][1]) for row in json.load(answer)['data']['result']]
                 return []
             found = wait_until(lambda: query('sum by (reason) (iaprof_stall_samples_total)'), 'a scrape')
@@ -242,7 +242,7 @@ def cpu():
 
 
 def request(run, method, path, **options):
-    connection = http.client.HTTPConnection('127.0.0.1', run.port, timeout=60)
+    connection = http.client.HTTPConnection('127.0.0.1', run.port, timeout=600)
     connection.request(method, path, **options)
     answer = connection.getresponse()
     body = answer.read()
@@ -263,7 +263,7 @@ def refused():
             status = request(run, 'GET', '/metrics', headers={'X': 'y' * 100000})[0]
             require(status >= 400, f'a request that is too long: {status}')
         with socket.create_connection(('127.0.0.1', run.port)) as nonsense:
-            nonsense.settimeout(60)
+            nonsense.settimeout(600)
             nonsense.sendall(b'\x16\x03\x01\0\xff\r\n\r\n')
             with contextlib.suppress(OSError):
                 while nonsense.recv(4096):

@@ -94,7 +94,7 @@ class Web:
 
     def ask(self, path, method='GET', host=None, **headers):
         """-> status, headers, body"""
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=180)
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=1800)
         with contextlib.closing(connection):
             connection.putrequest(method, path, skip_host=True)
             for name, value in {'Host': host or f'127.0.0.1:{self.port}', **headers}.items():
@@ -167,7 +167,7 @@ def hosts_and_methods():
             equal((status, headers['Allow']), (405, 'GET, HEAD'), method)
         status, headers, body = web.ask(web.folder, method='HEAD', Cookie=web.cookie)
         require(status == 200 and int(headers['Content-Length']) > 1000 and not body, f'HEAD: {status} {headers}')
-        with socket.create_connection(('127.0.0.1', web.port), timeout=60) as client:
+        with socket.create_connection(('127.0.0.1', web.port), timeout=600) as client:
             client.sendall(f'GET {web.entrance} HTTP/1.0\r\n\r\n'.encode())
             require(b' 421 ' in client.recv(4096), 'without a Host')
 
@@ -325,7 +325,7 @@ def processes():
         web.enter()
         waiting = []
         for number in 1, 2:
-            client = socket.create_connection(('127.0.0.1', web.port), timeout=180)
+            client = socket.create_connection(('127.0.0.1', web.port), timeout=1800)
             client.sendall(flamegraph_request(web))
             waiting.append(client)
             wait_until(lambda: os.path.exists('started') and os.path.getsize('started') >= number, 'a process')

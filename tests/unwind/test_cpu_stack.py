@@ -15,7 +15,7 @@ import time
 from cases import Skip, require_root, run_cases
 
 # How long tables may take to come.
-PATIENCE = int(os.environ.get('TEST_PATIENCE', '30'))
+PATIENCE = int(os.environ.get('TEST_PATIENCE', '600'))
 SCENARIOS = os.environ.get('TEST_SCENARIOS', 'frameless signal-stack library thread').split()
 # Copies have only the stack that is in use.
 COPIED = [scenario for scenario in SCENARIOS if scenario in ('frameless', 'thread')]

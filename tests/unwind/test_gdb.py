@@ -21,7 +21,7 @@ PROGRAMS = {
 }
 STOPS = 3
 STARTED = 0.25  # s of CPU time
-PATIENCE = 120  # s
+PATIENCE = 600  # s
 GDB = """
 set debuginfod enabled off
 set backtrace past-main on

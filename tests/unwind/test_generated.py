@@ -16,7 +16,7 @@ import time
 
 from cases import Skip, require_root, run_cases
 
-PATIENCE = int(os.environ.get('TEST_PATIENCE', '60'))
+PATIENCE = int(os.environ.get('TEST_PATIENCE', '600'))
 NODE = 'function spin(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; } for (;;) spin(1e6);'
 JAVA = '''public class Spin {
     static long spin(int n) { long s = 0; for (int i = 0; i < n; i++) s += i % 7; return s; }

@@ -34,7 +34,7 @@ int main(void)
 EXPECTED = {'without_size', 'behind_it', 'memcpy'}
 # The loops of main() itself.
 POSSIBLE = EXPECTED | {'main'}
-PATIENCE = 120  # s
+PATIENCE = 600  # s
 
 
 def leaves(path):

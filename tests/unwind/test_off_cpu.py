@@ -21,7 +21,7 @@ import time
 
 from cases import require_root, run_cases
 
-PATIENCE = int(os.environ.get('TEST_PATIENCE', '60'))
+PATIENCE = int(os.environ.get('TEST_PATIENCE', '600'))
 REASONS = {'wait_asleep': '[sleep]', 'wait_in_pipe': '[pipe]', 'wait_in_socket': '[local socket]',
            'wait_for_mutex': '[lock]', 'wait_in_poll': '[poll]'}
 LINKS = 3

@@ -23,7 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 IAPROF = os.environ['TEST_IAPROF']
 LIBRARY = sys.argv[1] and os.path.abspath(sys.argv[1])
 # How long tables may take to come on a busy machine, s.
-PATIENCE = int(os.environ.get('TEST_PATIENCE', '60'))
+PATIENCE = int(os.environ.get('TEST_PATIENCE', '600'))
 PLACES = ['plain', 'fork', 'spawn', 'pool', 'generator', 'tasks', 'thread', 'extension', 'subinterpreter']
 # Those of the newest and the oldest interpreter suffice for versions that differ in nothing else.
 PLACES_OF_OTHERS = ['plain', 'subinterpreter']

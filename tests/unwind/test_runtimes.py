@@ -12,7 +12,7 @@ import time
 
 from cases import run_cases, skip_all
 
-PATIENCE = 120  # s
+PATIENCE = 600  # s
 OUTERMOST = re.compile(r'(_start|_?_?clone3?|__libc_start\w*|start_thread|runtime\.(goexit|mstart|rt0_go|mcall|systemstack)\S*)$')
 GO = """package main
 
