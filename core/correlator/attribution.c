@@ -69,8 +69,8 @@ static bool add_target(struct attribution *attribution, const struct iaprof_reco
 }
 
 /* Adds the stacks that launched a candidate's kernels, which share its part. */
-static bool add_suspect(struct attribution *attribution, const struct iaprof_record_stall_sample *sample,
-			const struct launch_candidate *candidate, bool ambiguous, bool *launched)
+static bool add_candidate(struct attribution *attribution, const struct iaprof_record_stall_sample *sample,
+			  const struct launch_candidate *candidate, bool ambiguous, bool *launched)
 {
 	const struct kernel_share *shares;
 	*launched |= candidate->launches > 0;
@@ -112,8 +112,8 @@ static bool match_launch(struct attribution *attribution, const struct iaprof_re
 	return true;
 }
 
-static bool match_suspects(struct attribution *attribution, const struct iaprof_record_stall_sample *sample,
-			   struct device_samples *became, uint64_t total)
+static bool match_candidates(struct attribution *attribution, const struct iaprof_record_stall_sample *sample,
+			     struct device_samples *became, uint64_t total)
 {
 	struct launch_candidates *candidates = attribution->candidates;
 	if (attribution->launch)
@@ -124,7 +124,7 @@ static bool match_suspects(struct attribution *attribution, const struct iaprof_
 	if (!ambiguous && candidates->items[0].kernel_count == 1 && !candidates->items[0].others)
 		set_span(attribution, kernels_shares_span(candidates->kernels, candidates->items[0].kernels[0]), total);
 	for (size_t i = 0; i < candidates->count; i++)
-		if (!add_suspect(attribution, sample, &candidates->items[i], ambiguous, &launched))
+		if (!add_candidate(attribution, sample, &candidates->items[i], ambiguous, &launched))
 			return false;
 	saturating_increase(ambiguous ? &became->ambiguous : &became->matched, total);
 	saturating_increase(&became->unlaunched, launched || ambiguous ? 0 : total);
@@ -160,7 +160,7 @@ bool attribution_add(struct attribution *attribution, const struct iaprof_record
 	if (attribution->launch)
 		set_span(attribution, &attribution->launch->span, total);
 	proportional_split_begin(&attribution->split);
-	bool done = attribution->candidates->count ? match_suspects(attribution, sample, became, total)
+	bool done = attribution->candidates->count ? match_candidates(attribution, sample, became, total)
 						   : match_unknown(attribution, sample, became, total);
 	if (!done)
 		return false;

@@ -96,7 +96,7 @@ static size_t add_attributes(struct result_stream *results, const struct code_fu
 }
 
 /* Returns how many instructions, from the first on, fit into a record that already has used bytes. */
-static size_t fitting(const struct listing *listing, size_t first, size_t used, size_t *producer_count)
+static size_t count_fitting(const struct listing *listing, size_t first, size_t used, size_t *producer_count)
 {
 	size_t count = 0;
 	*producer_count = 0;
@@ -111,8 +111,8 @@ static size_t fitting(const struct listing *listing, size_t first, size_t used, 
 	return count;
 }
 
-static void send(const struct code_listings *listings, const struct listing *listing,
-		 struct iaprof_record_code_listing head, const struct code_function *function)
+static void send_records(const struct code_listings *listings, const struct listing *listing,
+			 struct iaprof_record_code_listing head, const struct code_function *function)
 {
 	_Alignas(8) char bytes[IAPROF_RECORD_SIZE_MAX];
 	size_t first = 0, first_producer = 0, producer_count;
@@ -122,7 +122,7 @@ static void send(const struct code_listings *listings, const struct listing *lis
 			first ? 0
 			      : (uint32_t)add_attributes(listings->results, function, (void *)(bytes + sizeof head));
 		used += head.attribute_count * sizeof(struct iaprof_attribute);
-		size_t count = fitting(listing, first, used, &producer_count);
+		size_t count = count_fitting(listing, first, used, &producer_count);
 		head.instruction_count = (uint32_t)count;
 		head.producer_count = (uint32_t)producer_count;
 		if (count)
@@ -141,8 +141,8 @@ static void send(const struct code_listings *listings, const struct listing *lis
 }
 
 /* Reads and sends a new listing. Returns false when out of memory. */
-static bool tell(struct code_listings *listings, uint32_t id, struct remote_code *code,
-		 const struct code_function *function, uint64_t base)
+static bool list_function(struct code_listings *listings, uint32_t id, struct remote_code *code,
+			  const struct code_function *function, uint64_t base)
 {
 	struct listing listing = { 0 };
 	read_function(&listing, listings, code, function, base);
@@ -156,7 +156,7 @@ static bool tell(struct code_listings *listings, uint32_t id, struct remote_code
 			.size = function->size,
 			.left_out = function->size - listing.bytes,
 		};
-		send(listings, &listing, head, function);
+		send_records(listings, &listing, head, function);
 		listings->instructions += listing.instructions.count;
 		listings->bytes_left_out += head.left_out;
 	}
@@ -178,7 +178,7 @@ uint32_t code_listings_send(struct code_listings *listings, uint64_t key_of_code
 		return position + 1;
 	if (listings->items.count < LISTINGS_FUNCTIONS_MAX) {
 		position = keyed_array_add(&listings->items, &listed);
-		if (position != POSITION_NONE && tell(listings, position + 1, code, function, base))
+		if (position != POSITION_NONE && list_function(listings, position + 1, code, function, base))
 			return position + 1;
 		if (position != POSITION_NONE)
 			keyed_array_remove(&listings->items, position);

@@ -47,7 +47,7 @@ static bool push_frame(struct code_locations *locations, uint32_t *count, const 
 }
 
 /* Adds a location whose frames were pushed. */
-static uint32_t add(struct code_locations *locations, const struct resolved_location *location, bool complete)
+static uint32_t add_location(struct code_locations *locations, const struct resolved_location *location, bool complete)
 {
 	uint32_t position = complete ? keyed_array_add(&locations->items, location) : LOCATION_NONE;
 	if (position == LOCATION_NONE)
@@ -151,7 +151,8 @@ static uint32_t add_of_image(struct code_locations *locations, const struct loca
 	uint32_t listing = complete && locations->listings
 				   ? code_listings_send(locations->listings, key->code, code, key->address)
 				   : 0;
-	return add(locations, &location, complete && add_number(locations, &location, found.location.offset, listing));
+	return add_location(locations, &location,
+			    complete && add_number(locations, &location, found.location.offset, listing));
 }
 
 static uint32_t add_of_kernel(struct code_locations *locations, const struct located_code *key, const char *kernel)
@@ -167,7 +168,7 @@ static uint32_t add_of_kernel(struct code_locations *locations, const struct loc
 				   &(struct iaprof_frame){ .name = *kernel ? shown : "[unknown]",
 							   .kind = IAPROF_FRAME_DEVICE_FUNCTION,
 							   .flags = *kernel ? 0 : IAPROF_FRAME_UNKNOWN });
-	return add(locations, &location, complete && add_number(locations, &location, key->address, 0));
+	return add_location(locations, &location, complete && add_number(locations, &location, key->address, 0));
 }
 
 uint32_t code_locations_find(struct code_locations *locations, const struct device_code_found *found)
@@ -205,5 +206,5 @@ uint32_t code_locations_find_unknown(struct code_locations *locations, uint64_t 
 		complete = add_number(locations, &location, address, 0);
 		locations->unknown++;
 	}
-	return add(locations, &location, complete);
+	return add_location(locations, &location, complete);
 }

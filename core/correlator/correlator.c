@@ -217,7 +217,7 @@ static void match(struct correlator *correlator, const struct iaprof_record_stal
 			saturating_add(correlator->statistics.out_of_memory, attribution_total(sample));
 }
 
-static void find_suspects(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
+static void find_candidates(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
 {
 	if (correlator->is_stale)
 		launch_candidates_refresh(&correlator->candidates);
@@ -233,7 +233,7 @@ static bool take_waiting(void *context, const struct iaprof_record_stall_sample 
 	bool waits = may_wait(correlator, sample, &age);
 	if (waits && (!age || !source_progress_reached(&correlator->progress, sample->header.time)))
 		return false;
-	find_suspects(correlator, sample);
+	find_candidates(correlator, sample);
 	/* Its code object may still arrive. */
 	if (!correlator->candidates.count && waits && pending_samples_add(&correlator->unmatched, sample))
 		return true;
@@ -249,7 +249,7 @@ static bool take_unmatched(void *context, const struct iaprof_record_stall_sampl
 	bool waits = may_wait(correlator, sample, &age);
 	if (waits && !correlator->code_is_new)
 		return false;
-	find_suspects(correlator, sample);
+	find_candidates(correlator, sample);
 	if (!correlator->candidates.count && waits)
 		return false;
 	match(correlator, sample);
@@ -263,7 +263,7 @@ static void take_sample(struct correlator *correlator, const struct iaprof_recor
 	if (pending_samples_add(&correlator->waiting, sample))
 		return;
 	correlator->statistics.hurried = saturating_add(correlator->statistics.hurried, attribution_total(sample));
-	find_suspects(correlator, sample);
+	find_candidates(correlator, sample);
 	match(correlator, sample);
 }
 

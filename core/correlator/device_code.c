@@ -83,8 +83,8 @@ static bool index_load(struct device_code *code, struct code_load *load)
 }
 
 /* Adds a part of a code object to the index. */
-static void location(struct device_code *code, struct loaded_code *loaded, struct device_image *image, uint64_t start,
-		     uint64_t size, uint64_t address)
+static void add_range(struct device_code *code, struct loaded_code *loaded, struct device_image *image, uint64_t start,
+		      uint64_t size, uint64_t address)
 {
 	struct code_load load = { .device = loaded->device,
 				  .process = loaded->pid,
@@ -106,8 +106,8 @@ static void place_all(struct device_code *code, struct loaded_code *loaded, uint
 	loaded->has_bias = true;
 	loaded->bias = bias;
 	for (size_t i = 0; i < table->section_count; i++)
-		location(code, loaded, loaded->image, device_address_plain(table->sections[i].address + bias),
-			 table->sections[i].size, table->sections[i].address);
+		add_range(code, loaded, loaded->image, device_address_plain(table->sections[i].address + bias),
+			  table->sections[i].size, table->sections[i].address);
 }
 
 /* Unloads the code of a program whose end was reported before its loads. */
@@ -208,7 +208,7 @@ void device_code_take_code_object(struct device_code *code, const struct iaprof_
 	for (size_t i = 0; is_read && i < table->function_count && i < FUNCTION_COUNT_MAX; i++)
 		send_function(code, record, &table->functions[i], loaded);
 	if (is_read && table->function_count > FUNCTION_COUNT_MAX)
-		code->statistics.untold += table->function_count - FUNCTION_COUNT_MAX;
+		code->statistics.functions_over_limit += table->function_count - FUNCTION_COUNT_MAX;
 	end_if_over(code, record->pid, loaded->time);
 }
 
@@ -233,8 +233,8 @@ static void place_alone(struct device_code *code, struct loaded_code *loaded, co
 	if (!image || !loaded_code_add_owner(&code->loaded, record->pid))
 		code->statistics.out_of_memory++;
 	else
-		location(code, loaded ? loaded : &nobody, image, device_address_plain(record->address), record->size,
-			 0);
+		add_range(code, loaded ? loaded : &nobody, image, device_address_plain(record->address), record->size,
+			  0);
 	array_free(&nobody.starts);
 	device_image_release(image);
 }
@@ -249,8 +249,8 @@ static void move_all(struct device_code *code, struct loaded_code *loaded, uint6
 }
 
 /*
- * Compares a KERNEL record with the place of its image, and places what it contradicts: the record is right. Returns
- * false if the image does not contain the kernel.
+ * Compares a KERNEL record with the address of its image, and corrects the index where they differ, because the record
+ * is authoritative. Returns false if the image does not contain the kernel.
  */
 static bool place_in_image(struct device_code *code, struct loaded_code *loaded, const struct code_function *function,
 			   const struct iaprof_record_kernel *record)
@@ -270,7 +270,7 @@ static bool place_in_image(struct device_code *code, struct loaded_code *loaded,
 	    !loaded->bias_is_certain)
 		move_all(code, loaded, address - function->address);
 	else
-		location(code, loaded, loaded->image, address, function->size, function->address);
+		add_range(code, loaded, loaded->image, address, function->size, function->address);
 	loaded->bias_is_certain = true;
 	return true;
 }
@@ -299,7 +299,7 @@ static bool place_section(struct device_code *code, struct loaded_code *loaded,
 	uint64_t offset = function->address - section->address;
 	if (!loaded->is_placed[function->section] && address >= offset) {
 		loaded->is_placed[function->section] = true;
-		location(code, loaded, loaded->image, address - offset, section->size, section->address);
+		add_range(code, loaded, loaded->image, address - offset, section->size, section->address);
 	}
 	return true;
 }
@@ -338,7 +338,7 @@ static void add_kernel(struct device_code *code, const struct loaded_code *loade
 
 void device_code_take_kernel(struct device_code *code, const struct iaprof_record_kernel *record)
 {
-	/* One that states nothing but a name is not a further kernel: its launches are those of others. */
+	/* A record with only a name refers to the kernels of other records. */
 	code->statistics.kernels += record->code_object || record->address || !record->name;
 	if (!code->options.live)
 		return;

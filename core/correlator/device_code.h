@@ -39,7 +39,7 @@ struct device_code_statistics {
 	uint64_t unplaced_units;                  /* units of debug information without an address */
 	uint64_t unplaced;                        /* kernels without a valid size, which cannot be located */
 	uint64_t refused;                         /* inconsistent code objects, and loads beyond the limit */
-	uint64_t untold;                          /* functions beyond the limit on CODE_FUNCTION records per image */
+	uint64_t functions_over_limit;            /* functions beyond the limit on CODE_FUNCTION records per image */
 	uint64_t out_of_memory;
 };
 

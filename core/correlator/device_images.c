@@ -46,7 +46,7 @@ struct device_images {
 	KEYED_ARRAY(struct stored_image) items;
 	ARRAY(uint32_t) free_positions;
 	uint64_t size;
-	bool said[REASON_COUNT];
+	bool logged[REASON_COUNT];
 	struct device_images_statistics statistics;
 };
 
@@ -70,10 +70,10 @@ void device_images_free(struct device_images *images)
 /* Opens a path. The only links that are followed are descriptors in /proc, because a memfd has no other path. */
 static int open_path(const char *path)
 {
-	size_t launch_stack = strlen(DESCRIPTOR_PREFIX);
-	if (strncmp(path, DESCRIPTOR_PREFIX, launch_stack) != 0)
+	size_t prefix = strlen(DESCRIPTOR_PREFIX);
+	if (strncmp(path, DESCRIPTOR_PREFIX, prefix) != 0)
 		return regular_file_open(-1, path, O_NOFOLLOW);
-	if (!path[launch_stack] || path[launch_stack + strspn(path + launch_stack, "0123456789")])
+	if (!path[prefix] || path[prefix + strspn(path + prefix, "0123456789")])
 		return -EINVAL;
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return descriptor < 0 ? -errno : descriptor;
@@ -117,17 +117,17 @@ static int refuse(struct device_images *images, const struct remote_code_request
 	enum reason reason = reason_of(code);
 	char text[128];
 	images->statistics.unreadable++;
-	if (!images->said[reason])
+	if (!images->logged[reason])
 		log_message(IAPROF_LOG_WARNING, "%.200s: %s: its kernels have no source lines", request->name,
 			    texts[reason]
 				    ? texts[reason]
 				    : remote_code_reason(&images->context, request->machine, code, text, sizeof text));
-	images->said[reason] = true;
+	images->logged[reason] = true;
 	return code;
 }
 
 /* Stores an opened image. Returns false when out of memory. */
-static bool keep(struct device_images *images, struct device_image *image)
+static bool store_image(struct device_images *images, struct device_image *image)
 {
 	struct stored_image stored = { .key = { remote_code_identity(image->code), remote_code_owner(image->code) },
 				       .image = image };
@@ -164,7 +164,7 @@ static int load(struct device_images *images, const struct remote_code_request *
 	struct device_image *made = calloc(1, sizeof *made);
 	if (made)
 		*made = (struct device_image){ .images = images, .references = 1, .code = code };
-	if (!made || !keep(images, made)) {
+	if (!made || !store_image(images, made)) {
 		free(made);
 		remote_code_free(code);
 		return -ENOMEM;

@@ -25,15 +25,15 @@ void device_stacks_free(struct device_stacks *stacks)
 {
 	keyed_array_free(&stacks->entries);
 	array_free(&stacks->sums);
-	array_free(&stacks->told);
+	array_free(&stacks->sent);
 	time_values_free(&stacks->waiting_times);
 }
 
 void device_stacks_forget(struct device_stacks *stacks)
 {
 	clear(stacks);
-	stacks->told_before += (uint32_t)stacks->told.count;
-	array_free(&stacks->told);
+	stacks->sent_before += (uint32_t)stacks->sent.count;
+	array_free(&stacks->sent);
 }
 
 /* Returns the position of a key's entry; DEVICE_STACKS_ENTRY_NONE when out of memory. */
@@ -134,12 +134,12 @@ static struct iaprof_record_stack_origin origin_to_record(const struct device_st
 }
 
 /* Sends the definition of a stack unless it was sent before. Returns false when out of memory. */
-static bool tell_stack(struct device_stacks *stacks, uint32_t source, uint32_t index, uint64_t time)
+static bool send_stack(struct device_stacks *stacks, uint32_t source, uint32_t index, uint64_t time)
 {
-	while (stacks->told.count <= index)
-		if (!array_push(&stacks->told, 0))
+	while (stacks->sent.count <= index)
+		if (!array_push(&stacks->sent, 0))
 			return false;
-	if (stacks->told.items[index])
+	if (stacks->sent.items[index])
 		return true;
 	const struct stack_entry *stack = &stacks->frames->stacks.items[index];
 	uint32_t count = stack->frame_count < IAPROF_PROFILE_STACK_COUNT_MAX ? stack->frame_count
@@ -163,24 +163,24 @@ static bool tell_stack(struct device_stacks *stacks, uint32_t source, uint32_t i
 	record->header = (struct iaprof_record){
 		.type = IAPROF_RECORD_PROFILE_STACK, .size = (uint32_t)size, .source = (uint16_t)source, .time = time
 	};
-	record->id = stacks->told_before + index + 1;
+	record->id = stacks->sent_before + index + 1;
 	record->frame_count = count;
 	result_stream_send(stacks->results, &record->header);
-	stacks->told.items[index] = 1;
+	stacks->sent.items[index] = 1;
 	return true;
 }
 
-static void tell_value(struct device_stacks *stacks, const struct device_stack_key *key, uint32_t index,
+static void send_value(struct device_stacks *stacks, const struct device_stack_key *key, uint32_t index,
 		       const struct time_value *value, uint64_t time)
 {
-	if (!result_stream_is_read(stacks->results) || !tell_stack(stacks, key->source, index, time))
+	if (!result_stream_is_read(stacks->results) || !send_stack(stacks, key->source, index, time))
 		return;
 	struct iaprof_record_profile_value record = {
 		.header = { .type = IAPROF_RECORD_PROFILE_VALUE,
 			    .size = sizeof record,
 			    .source = (uint16_t)key->source,
 			    .time = time },
-		.stack = stacks->told_before + index + 1,
+		.stack = stacks->sent_before + index + 1,
 		.value_type = stacks->value_types[key->value_type].id,
 		.value = value->value,
 		.count = value->count,
@@ -203,13 +203,13 @@ static void flush_sum(struct device_stacks *stacks, const struct device_stack_ke
 		stacks->out_of_memory = saturating_add(stacks->out_of_memory, sum->count);
 	} else if (sum->times == TIME_VALUE_NONE) {
 		struct time_value all = { .value = sum->value, .count = sum->count };
-		tell_value(stacks, key, sum->stack, &all, time);
+		send_value(stacks, key, sum->stack, &all, time);
 	} else {
 		for (uint32_t i = sum->times; i != TIME_VALUE_NONE; i = stacks->waiting_times.items.items[i].next) {
 			const struct time_value *value = &stacks->waiting_times.items.items[i];
 			output->add_time(output->context, sum->stack, value_type, value->begin, value->end,
 					 value->value);
-			tell_value(stacks, key, sum->stack, value, time);
+			send_value(stacks, key, sum->stack, value, time);
 		}
 	}
 	sum->count = sum->value = 0;

@@ -67,8 +67,8 @@ struct device_stacks {
 	KEYED_ARRAY(struct device_stack) entries;
 	ARRAY(struct device_stacks_sum) sums;
 	struct time_values waiting_times; /* times of waiting sums */
-	ARRAY(uint8_t) told;              /* by stack: whether its definition was sent */
-	uint32_t told_before;             /* highest id of stacks that were forgotten */
+	ARRAY(uint8_t) sent;              /* by stack: whether its definition was sent */
+	uint32_t sent_before;             /* highest id of stacks that were forgotten */
 	bool pending;
 	uint64_t out_of_memory; /* samples */
 };

@@ -59,13 +59,13 @@ static struct process_bases *add_process(struct instruction_bases *bases, uint32
 	return position == POSITION_NONE ? NULL : &bases->items.items[position];
 }
 
-void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct instruction_base said,
+void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct instruction_base reported,
 			   uint64_t address, uint64_t time, uint64_t ended)
 {
 	struct process_bases *process = keyed_array_get(&bases->items, &pid);
 	uint64_t plain = device_address_plain(address);
-	uint64_t base = said.address ? device_address_plain(said.address) : 0;
-	uint64_t window = said.window ? said.window : INSTRUCTION_WINDOW_DEFAULT;
+	uint64_t base = reported.address ? device_address_plain(reported.address) : 0;
+	uint64_t window = reported.window ? reported.window : INSTRUCTION_WINDOW_DEFAULT;
 	/* Programs are not trusted: the base must be one that can reach the program's code. */
 	if (!base || plain < base || plain - base >= window)
 		base = plain / window * window;

@@ -54,7 +54,7 @@ void instruction_bases_free(struct instruction_bases *bases);
  * Notes that a process has code at an address. A missing or invalid base is replaced by the last multiple of the window
  * before the address. ended: time when the program ended, UINT64_MAX: still running.
  */
-void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct instruction_base said,
+void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct instruction_base reported,
 			   uint64_t address, uint64_t time, uint64_t ended);
 /* Returns NULL if the process has none. */
 const struct process_bases *instruction_bases_find(const struct instruction_bases *bases, uint32_t pid);

@@ -40,7 +40,7 @@ const struct busy_process *launch_candidates_only_busy(struct launch_candidates 
 	return busy->count == 1 && !busy->more && busy->kind == IAPROF_ACTIVITY_SCHEDULER ? &busy->items[0] : NULL;
 }
 
-static void add(struct launch_candidates *candidates, const struct device_code_found *found, uint64_t address)
+static void add_candidate(struct launch_candidates *candidates, const struct device_code_found *found, uint64_t address)
 {
 	uint32_t location = code_locations_find(candidates->locations, found);
 	if (location == LOCATION_NONE)
@@ -69,7 +69,7 @@ static void find_of_process(struct launch_candidates *candidates, const struct i
 						       sample->header.time, found, CANDIDATES_MAX);
 		candidates->uncertain |= count > CANDIDATES_MAX;
 		for (size_t k = 0; k < count && k < CANDIDATES_MAX; k++)
-			add(candidates, &found[k], address);
+			add_candidate(candidates, &found[k], address);
 	}
 }
 
@@ -88,7 +88,7 @@ static void find_of_all(struct launch_candidates *candidates, const struct iapro
 		candidates->uncertain |= count > DEVICE_CODE_FOUND_MAX;
 		for (size_t k = 0; k < count && k < DEVICE_CODE_FOUND_MAX; k++)
 			if (!is_relative || instruction_bases_has(bases, found[k].pid, base))
-				add(candidates, &found[k], address);
+				add_candidate(candidates, &found[k], address);
 	}
 }
 
@@ -235,8 +235,8 @@ static void find_launches(struct launch_candidates *candidates, struct launch_ca
 			candidate->launches += shares[k].weight;
 }
 
-static void keep(struct launch_candidates *candidates,
-		 bool (*is_kept)(const struct launch_candidates *, const struct launch_candidate *))
+static void keep_candidates(struct launch_candidates *candidates,
+			    bool (*is_kept)(const struct launch_candidates *, const struct launch_candidate *))
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < candidates->count; i++)
@@ -292,7 +292,7 @@ static void keep_launched_now(struct launch_candidates *candidates, uint64_t beg
 	bool others = false;
 	for (size_t i = 0; i < candidates->count; i++)
 		others |= !candidates->items[i].launched && may_run_still(candidates, &candidates->items[i], begin);
-	keep(candidates, has_launched_now);
+	keep_candidates(candidates, has_launched_now);
 	candidates->uncertain |= others && candidates->count < before;
 }
 
@@ -318,7 +318,7 @@ static double part_of_process(const struct launch_candidates *candidates, const 
 }
 
 /* Sets the weights: busy time of the processes if known for all, else number of launches, else equal. */
-static void weigh(struct launch_candidates *candidates)
+static void set_weights(struct launch_candidates *candidates)
 {
 	double parts[CANDIDATES_MAX], launches = 0;
 	bool busy_is_known = true;
@@ -361,7 +361,7 @@ static void find_named(struct launch_candidates *candidates, const struct iaprof
 	}
 	if (!is_found || (sample->pid && sample->pid != found.pid))
 		return;
-	add(candidates, &found, 0);
+	add_candidate(candidates, &found, 0);
 	if (!candidates->count || kernel == KERNEL_NONE)
 		return;
 	/* Launches of which only the kernel's name is known count for all kernels of this name. */
@@ -378,7 +378,7 @@ void launch_candidates_find(struct launch_candidates *candidates, const struct i
 {
 	if (names_kernel(sample)) {
 		find_named(candidates, sample);
-		return weigh(candidates);
+		return set_weights(candidates);
 	}
 	find_busy(candidates, sample);
 	find_code(candidates, sample);
@@ -387,12 +387,12 @@ void launch_candidates_find(struct launch_candidates *candidates, const struct i
 		find_launches(candidates, &candidates->items[i], sample);
 	}
 	if (candidates->count <= 1)
-		return weigh(candidates);
-	keep(candidates, may_have_launched);
+		return set_weights(candidates);
+	keep_candidates(candidates, may_have_launched);
 	if (candidates->busy.count && !sample->pid)
-		keep(candidates, may_have_been_busy);
+		keep_candidates(candidates, may_have_been_busy);
 	else if (!sample->pid)
 		keep_launched_now(candidates, sample->begin);
-	weigh(candidates);
-	keep(candidates, has_weight);
+	set_weights(candidates);
+	keep_candidates(candidates, has_weight);
 }

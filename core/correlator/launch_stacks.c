@@ -21,7 +21,7 @@ void launch_stacks_forget_ended(struct launch_stacks *launch_stacks)
 	}
 }
 
-static uint32_t make(struct launch_stacks *launch_stacks, const struct launch_stack_key *key, uint64_t time)
+static uint32_t build_stack(struct launch_stacks *launch_stacks, const struct launch_stack_key *key, uint64_t time)
 {
 	struct stack_context *context = &launch_stacks->context;
 	struct process *process = key->process ? process_table_by_serial(context->processes, key->process) : NULL;
@@ -30,7 +30,7 @@ static uint32_t make(struct launch_stacks *launch_stacks, const struct launch_st
 	stack_builder_push_program(&builder, process && process->name && *process->name ? process->name : "[unknown]",
 				   key->pid);
 	stack_builder_set_thread(&builder, key->thread);
-	/* A LAUNCH record has no flags: a stack as deep as a stack can be may have been deeper. */
+	/* A LAUNCH record has no flags: a stack of the maximum depth may be truncated. */
 	if (key->user_stack && intern_find_stack(context->intern, key->user_stack).count >= IAPROF_STACK_DEPTH_MAX)
 		stack_builder_push_unknown(&builder, "[truncated]", IAPROF_FRAME_USER);
 	if (key->user_stack)
@@ -42,12 +42,13 @@ static uint32_t make(struct launch_stacks *launch_stacks, const struct launch_st
 	return stack_builder_finish(&builder);
 }
 
-static uint32_t find_or_make(struct launch_stacks *launch_stacks, const struct launch_stack_key *key, uint64_t time)
+static uint32_t find_or_build_stack(struct launch_stacks *launch_stacks, const struct launch_stack_key *key,
+				    uint64_t time)
 {
 	const struct launch_stack *known = keyed_array_get(&launch_stacks->items, key);
 	if (known)
 		return known->stack;
-	struct launch_stack launch_stack = { .key = *key, .stack = make(launch_stacks, key, time) };
+	struct launch_stack launch_stack = { .key = *key, .stack = build_stack(launch_stacks, key, time) };
 	if (launch_stacks->items.count >= ITEMS_MAX)
 		launch_stacks_free(launch_stacks);
 	if (launch_stack.stack != FRAME_NONE)
@@ -72,12 +73,12 @@ uint32_t launch_stacks_of_launch(struct launch_stacks *launch_stacks, const stru
 	if (threads)
 		key.thread = thread_table_place(threads, thread_table_process(key.process, key.pid), launch->tid,
 						launch->thread_name, launch->count);
-	return find_or_make(launch_stacks, &key, launch->header.time);
+	return find_or_build_stack(launch_stacks, &key, launch->header.time);
 }
 
 uint32_t launch_stacks_of_process(struct launch_stacks *launch_stacks, uint32_t pid, uint64_t time,
 				  enum launch_stack_kind kind)
 {
 	struct launch_stack_key key = { .process = serial_at(launch_stacks, pid, time), .pid = pid, .kind = kind };
-	return find_or_make(launch_stacks, &key, time);
+	return find_or_build_stack(launch_stacks, &key, time);
 }

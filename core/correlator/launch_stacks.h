@@ -15,7 +15,7 @@ enum launch_stack_kind {
 	LAUNCH_STACK_LAUNCHED = 3
 };
 
-/* Key of a launch_stack. No padding: it is compared as bytes. */
+/* Key of a launch stack. No padding: it is compared as bytes. */
 struct launch_stack_key {
 	uint32_t process; /* serial of the program image; 0: unknown pid */
 	uint32_t pid;
@@ -39,8 +39,8 @@ void launch_stacks_free(struct launch_stacks *launch_stacks);
 /* Forgets the stacks of processes that were removed. */
 void launch_stacks_forget_ended(struct launch_stacks *launch_stacks);
 
-/* Returns the launch_stack of a launch (a whole record). FRAME_NONE: out of memory. */
+/* Returns the launch stack of a launch (a whole record). FRAME_NONE: out of memory. */
 uint32_t launch_stacks_of_launch(struct launch_stacks *launch_stacks, const struct iaprof_record_launch *launch);
-/* Returns the launch_stack of a process (0: not known) without a recorded launch; kind: one of the first two. */
+/* Returns the launch stack of a process (0: not known) without a recorded launch; kind: not LAUNCH_STACK_LAUNCHED. */
 uint32_t launch_stacks_of_process(struct launch_stacks *launch_stacks, uint32_t pid, uint64_t time,
 				  enum launch_stack_kind kind);

@@ -8,19 +8,19 @@
 void proportional_split_free(struct proportional_split *split)
 {
 	array_free(&split->targets);
-	array_free(&split->launch_stacks);
+	array_free(&split->groups);
 	keyed_array_free(&split->balances);
 }
 
 void proportional_split_begin(struct proportional_split *split)
 {
-	split->targets.count = split->launch_stacks.count = 0;
+	split->targets.count = split->groups.count = 0;
 	split->number++;
 	if (split->balances.count >= BALANCES_MAX)
 		keyed_array_free(&split->balances);
 }
 
-/* Returns the balance of a launch_stack, adding it if it is new; NULL: out of memory. */
+/* Returns the balance of a launch stack, adding it if it is new; NULL: out of memory. */
 static struct split_balance *balance_for(struct proportional_split *split, uint32_t launch_stack)
 {
 	uint32_t position = keyed_array_add(&split->balances, &((struct split_balance){ .key = launch_stack }));
@@ -34,39 +34,39 @@ bool proportional_split_add(struct proportional_split *split, const struct devic
 		.key = *key, .weight = weight, .next = SPLIT_NONE, .entry = DEVICE_STACKS_ENTRY_NONE
 	};
 	if (!balance || !array_reserve(&split->targets, split->targets.count + 1) ||
-	    !array_reserve(&split->launch_stacks, split->launch_stacks.count + 1))
+	    !array_reserve(&split->groups, split->groups.count + 1))
 		return false;
 	if (balance->split != split->number) {
 		balance->split = split->number;
-		balance->position = (uint32_t)split->launch_stacks.count;
-		split->launch_stacks.items[split->launch_stacks.count++] =
+		balance->position = (uint32_t)split->groups.count;
+		split->groups.items[split->groups.count++] =
 			(struct split_group){ .launch_stack = key->launch_stack, .first = SPLIT_NONE };
 	}
-	struct split_group *launch_stack = &split->launch_stacks.items[balance->position];
-	launch_stack->weight += weight;
-	target.next = launch_stack->first;
-	launch_stack->first = (uint32_t)split->targets.count;
+	struct split_group *group = &split->groups.items[balance->position];
+	group->weight += weight;
+	target.next = group->first;
+	group->first = (uint32_t)split->targets.count;
 	split->targets.items[split->targets.count++] = target;
 	return true;
 }
 
-/* Returns the launch_stack with the largest balance. */
-static struct split_group *neediest(struct proportional_split *split)
+/* Returns the group that is owed the most. */
+static struct split_group *group_with_largest_balance(struct proportional_split *split)
 {
-	struct split_group *found = &split->launch_stacks.items[0];
-	for (size_t i = 1; i < split->launch_stacks.count; i++)
-		if (split->launch_stacks.items[i].balance > found->balance)
-			found = &split->launch_stacks.items[i];
+	struct split_group *found = &split->groups.items[0];
+	for (size_t i = 1; i < split->groups.count; i++)
+		if (split->groups.items[i].balance > found->balance)
+			found = &split->groups.items[i];
 	return found;
 }
 
-/* Divides the part of a launch_stack among its targets; the remainder goes to the one with the largest weight. */
-static void divide_group(struct proportional_split *split, const struct split_group *launch_stack)
+/* Divides the part of a group among its targets; the remainder goes to the one with the largest weight. */
+static void divide_group(struct proportional_split *split, const struct split_group *group)
 {
-	struct split_target *targets = split->targets.items, *largest = &targets[launch_stack->first];
-	uint64_t left = launch_stack->part;
-	for (uint32_t i = launch_stack->first; i != SPLIT_NONE; i = targets[i].next) {
-		double due = (double)launch_stack->part * (targets[i].weight / launch_stack->weight);
+	struct split_target *targets = split->targets.items, *largest = &targets[group->first];
+	uint64_t left = group->part;
+	for (uint32_t i = group->first; i != SPLIT_NONE; i = targets[i].next) {
+		double due = (double)group->part * (targets[i].weight / group->weight);
 		targets[i].part = due < (double)left ? (uint64_t)due : left;
 		left -= targets[i].part;
 		if (targets[i].weight > largest->weight)
@@ -83,26 +83,26 @@ void proportional_split_divide(struct proportional_split *split, uint64_t count)
 		split->targets.items[0].part = count;
 		return;
 	}
-	for (size_t i = 0; i < split->launch_stacks.count; i++)
-		sum += split->launch_stacks.items[i].weight;
-	for (size_t i = 0; i < split->launch_stacks.count; i++) {
-		struct split_group *launch_stack = &split->launch_stacks.items[i];
-		const struct split_balance *balance = balance_for(split, launch_stack->launch_stack);
-		double due = (double)count * (launch_stack->weight / sum);
+	for (size_t i = 0; i < split->groups.count; i++)
+		sum += split->groups.items[i].weight;
+	for (size_t i = 0; i < split->groups.count; i++) {
+		struct split_group *group = &split->groups.items[i];
+		const struct split_balance *balance = balance_for(split, group->launch_stack);
+		double due = (double)count * (group->weight / sum);
 		/* Limited because large counts are rounded. */
-		launch_stack->part = due < (double)(count - given) ? (uint64_t)due : count - given;
-		given += launch_stack->part;
-		launch_stack->balance = due - (double)launch_stack->part + (balance ? (double)balance->balance : 0);
+		group->part = due < (double)(count - given) ? (uint64_t)due : count - given;
+		given += group->part;
+		group->balance = due - (double)group->part + (balance ? (double)balance->balance : 0);
 	}
 	for (; given < count; given++) {
-		struct split_group *launch_stack = neediest(split);
-		launch_stack->part++;
-		launch_stack->balance -= 1;
+		struct split_group *group = group_with_largest_balance(split);
+		group->part++;
+		group->balance -= 1;
 	}
-	for (size_t i = 0; i < split->launch_stacks.count; i++) {
-		struct split_balance *balance = balance_for(split, split->launch_stacks.items[i].launch_stack);
+	for (size_t i = 0; i < split->groups.count; i++) {
+		struct split_balance *balance = balance_for(split, split->groups.items[i].launch_stack);
 		if (balance)
-			balance->balance = (float)split->launch_stacks.items[i].balance;
-		divide_group(split, &split->launch_stacks.items[i]);
+			balance->balance = (float)split->groups.items[i].balance;
+		divide_group(split, &split->groups.items[i]);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Divides integer counts in proportion to weights without loss: the rounding remainder is carried over for each
- * launch_stack, so that many small counts are divided correctly, too. Owned by the collector thread.
+ * Divides integer counts in proportion to weights without loss: the rounding remainder of each launch stack is carried
+ * over, so that many small counts are divided correctly, too. Owned by the collector thread.
  */
 #pragma once
 
@@ -15,33 +15,33 @@ struct split_target {
 	struct device_stack_key key;
 	double weight; /* > 0 */
 	uint64_t part;
-	uint32_t next;  /* next with the same launch_stack, which share its part; SPLIT_NONE: the last */
+	uint32_t next;  /* next of the same group; SPLIT_NONE: the last */
 	uint32_t entry; /* the caller's, for device_stacks_add() */
 };
 
 #define SPLIT_NONE UINT32_MAX
 
-/* All targets of one launch_stack. */
+/* The targets of one launch stack. */
 struct split_group {
 	uint32_t launch_stack;
 	uint32_t first; /* target */
 	double weight;  /* total weight of the targets */
-	double balance; /* for the time of a split */
+	double balance; /* during a split, in place of struct split_balance */
 	uint64_t part;
 };
 
-/* Amount that a launch_stack is owed (> 0) or has received in excess so far. */
+/* Amount that a launch stack is owed (> 0) or has received in excess so far. */
 struct split_balance {
-	uint32_t key; /* launch_stack */
+	uint32_t key; /* launch stack */
 	float balance;
-	uint32_t position; /* in launch_stacks, of the split with this number */
+	uint32_t position; /* in groups, of the split with this number */
 	uint64_t split;
 };
 
 /* Initialise with {0}. */
 struct proportional_split {
 	ARRAY(struct split_target) targets;
-	ARRAY(struct split_group) launch_stacks;
+	ARRAY(struct split_group) groups;
 	uint64_t number;
 	KEYED_ARRAY(struct split_balance) balances;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How far the sources of code and launches have come, for which device samples wait: the time of their newest PROGRESS
- * record, or, if they send none, of their newest counter value. Owned by the collector thread.
+ * Progress of the sources that announce code and launches, for which device samples wait: the time of their newest
+ * PROGRESS record, or, if they send none, of their newest counter value. Owned by the collector thread.
  */
 #pragma once
 
@@ -14,8 +14,8 @@
 
 struct code_source {
 	uint16_t number;
-	bool advances; /* it sends PROGRESS records */
-	uint64_t told; /* its records up to this time are complete */
+	bool advances;           /* it sends PROGRESS records */
+	uint64_t complete_until; /* its records up to this time are complete */
 };
 
 /* Initialise with {0}. */

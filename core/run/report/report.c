@@ -111,7 +111,7 @@ static void report_device_code(const struct device_code_statistics *device)
 		  " of debug information without an address (it fits no kernel, or several)" },
 		{ device->unplaced, "kernel", " without a known size" },
 		{ device->refused, "load", " refused" },
-		{ device->untold, "function", " beyond the limit" },
+		{ device->functions_over_limit, "function", " beyond the limit" },
 		{ device->out_of_memory, "load", " dropped (out of memory)" },
 	};
 	report_missing("device code", missing, sizeof missing / sizeof *missing);
