@@ -14,7 +14,7 @@
 struct ranked_name {
 	enum process_rank_state state;
 	uint32_t rank;
-	uint8_t looks;  /* number of searches for it */
+	uint8_t reads;  /* number of searches for it */
 	uint8_t length; /* of the name that was reported without it; 0: none */
 	char name[RENAME_LENGTH_MAX];
 };
@@ -24,9 +24,9 @@ struct live_process {
 	bool threaded;      /* it has had more than one thread */
 	bool leader_ended;  /* the first thread exited and others may still run */
 	uint64_t last_exit; /* with leader_ended: time of the last recorded thread exit */
-	uint64_t looked;    /* time at which the scan of /proc found it; 0 if never */
+	uint64_t scanned;   /* time at which the scan of /proc found it; 0 if never */
 	uint64_t start;     /* when it started, in clock ticks, according to that scan */
-	uint64_t execution; /* number of its execve(2) calls, with has_execution: see sideband_look_at() */
+	uint64_t execution; /* number of its execve(2) calls, with has_execution: see sideband_rescan_process() */
 	bool has_execution;
 	struct name_throttle renames;
 	struct ranked_name ranked;

@@ -19,7 +19,7 @@
 #define FILES_MAX 65536u
 
 /* Interval after which a path is checked again: it may refer to another file. */
-#define LOOK_AGAIN_AFTER NANOSECONDS_PER_SECOND
+#define RECHECK_INTERVAL NANOSECONDS_PER_SECOND
 
 /* How long the mount namespace of a process is cached. */
 #define NAMESPACE_FOR (NANOSECONDS_PER_SECOND / 20)
@@ -61,15 +61,15 @@ static bool name_is_due(struct mapped_files *files, const struct iaprof_record_m
 				   hash_bytes(mapping->build_id, mapping->build_id_size) };
 	struct mapped_files_name name = { .namespace_inode = namespace_of(files, mapping->pid, mapping->header.time),
 					  .hash = hash_bytes(parts, sizeof parts),
-					  .looked = mapping->header.time };
+					  .checked = mapping->header.time };
 	uint64_t hash = hash_name(&name);
 	hash_index_each (probe, &files->name_index, hash) {
 		struct mapped_files_name *known = &files->names.items[probe.position];
 		if (known->hash != name.hash || known->namespace_inode != name.namespace_inode)
 			continue;
-		if (name.looked < known->looked + LOOK_AGAIN_AFTER)
+		if (name.checked < known->checked + RECHECK_INTERVAL)
 			return false;
-		known->looked = name.looked;
+		known->checked = name.checked;
 		return true;
 	}
 	if (files->names.count >= NAMES_MAX) {

@@ -21,7 +21,7 @@ struct mapped_files_watch {
 struct mapped_files_name {
 	uint64_t namespace_inode; /* the process's mount namespace */
 	uint64_t hash;            /* hash of path and build id */
-	uint64_t looked;
+	uint64_t checked;
 };
 
 /* Identity of a file. Inode numbers of deleted files are reused, and a file that was written may be a different one. */

@@ -8,12 +8,12 @@
 
 #define INTERVAL NANOSECONDS_PER_SECOND
 
-static bool may_tell(struct name_throttle *renames, uint64_t time)
+static bool may_report(struct name_throttle *renames, uint64_t time)
 {
-	if (renames->told >= RENAMES_AT_ONCE && time < renames->told_last + INTERVAL)
+	if (renames->reported >= RENAMES_AT_ONCE && time < renames->last_reported + INTERVAL)
 		return false;
-	renames->told += renames->told < RENAMES_AT_ONCE;
-	renames->told_last = time;
+	renames->reported += renames->reported < RENAMES_AT_ONCE;
+	renames->last_reported = time;
 	renames->waits = false;
 	return true;
 }
@@ -21,7 +21,7 @@ static bool may_tell(struct name_throttle *renames, uint64_t time)
 bool name_throttle_take(struct name_throttle *renames, uint64_t time, const char *name, size_t length)
 {
 	/* A longer name cannot come from Linux, so it is not throttled. */
-	if (length > RENAME_LENGTH_MAX || may_tell(renames, time))
+	if (length > RENAME_LENGTH_MAX || may_report(renames, time))
 		return true;
 	renames->waits = true;
 	renames->length = (uint8_t)length;
@@ -31,5 +31,5 @@ bool name_throttle_take(struct name_throttle *renames, uint64_t time, const char
 
 bool name_throttle_is_due(struct name_throttle *renames, uint64_t time)
 {
-	return renames->waits && may_tell(renames, time);
+	return renames->waits && may_report(renames, time);
 }

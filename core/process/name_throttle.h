@@ -17,8 +17,8 @@
 
 /* Initialise with {0} when a program begins. */
 struct name_throttle {
-	uint32_t told;
-	uint64_t told_last; /* time */
+	uint32_t reported;
+	uint64_t last_reported; /* time */
 	bool waits;
 	uint8_t length; /* length of the pending name */
 	char name[RENAME_LENGTH_MAX];

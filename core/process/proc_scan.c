@@ -159,9 +159,9 @@ static int process_scan(struct scan *scan, uint32_t pid)
 		unreadable = "its first thread has ended";
 	else if (!(status.flags & PROC_STATUS_KERNEL_THREAD) && (result = mappings_scan(scan, pid)))
 		unreadable = strerror(-result);
-	if (unreadable && !process->looked) /* counted once, by the first scan */
+	if (unreadable && !process->scanned) /* counted once, by the first scan */
 		count_unreadable(scan, pid, unreadable);
-	process->looked = clock_monotonic();
+	process->scanned = clock_monotonic();
 	process->start = status.start_ticks;
 	return 0;
 }
@@ -183,7 +183,7 @@ static int all_scan(struct scan *scan, struct error *error)
 }
 
 /* Reports memory maps that were not read completely, by user. */
-static void tell_refused(const struct sideband_output *output, struct scan *scan)
+static void report_refused(const struct sideband_output *output, struct scan *scan)
 {
 	for (size_t i = 0; i < scan->users->count; i++) {
 		struct user_account *account = &scan->users->items[i];
@@ -216,7 +216,7 @@ int proc_scan(struct sideband_writer *writer, struct live_processes *live, struc
 	if (scan->unreadable)
 		output->lost(output->context, "mappings of processes that may not be read", scan->begin,
 			     scan->unreadable);
-	tell_refused(output, scan);
+	report_refused(output, scan);
 	if (scan->malformed)
 		output->lost(output->context, "malformed lines in /proc/PID/maps", scan->begin, scan->malformed);
 	run_delay_release(&scan->delay);

@@ -22,7 +22,7 @@ struct process_table {
 	struct user_accounts users; /* amount: mappings */
 };
 
-/* Number of texts above which it is worth looking for unused ones. */
+/* Number of texts above which unused ones are removed. */
 #define TEXTS_MANY 4096u
 
 /* Returns the table's copy of a text, the same pointer for equal texts; NULL if out of memory. */
@@ -73,14 +73,14 @@ static void image_inherit_root(struct program_image *image, const struct program
 	image_set_root(image, from->root, from->process.root);
 }
 
-static void image_look_at_root(struct process_table *table, struct program_image *image)
+static void image_read_root(struct process_table *table, struct program_image *image)
 {
 	struct root *root;
 	image->root_due = false;
 	/* If it has ended, it keeps the user and the root of its parent, or from before its exec. */
 	if (!proc_user(image->process.pid, &image->process.user))
 		return;
-	enum root_place place = root_cache_look(&table->roots, image->process.pid, &root);
+	enum root_place place = root_cache_find(&table->roots, image->process.pid, &root);
 	image->root_known |= place != ROOT_UNKNOWN;
 	if (place != ROOT_UNKNOWN)
 		image->process.is_chrooted = place == ROOT_OTHER && root->namespace_descriptor < 0;
@@ -102,19 +102,19 @@ static void image_look_at_root(struct process_table *table, struct program_image
 	}
 }
 
-/* Out of memory: it keeps the user and the root of its parent. */
-static void image_look_later(struct process_table *table, struct program_image *image)
+/* If out of memory, the image keeps the user and the root of its parent. */
+static void image_schedule_root(struct process_table *table, struct program_image *image)
 {
 	if (!image->root_due)
 		image->root_due = array_push(&table->roots_due, image->process.serial);
 }
 
-void process_table_look(struct process_table *table)
+void process_table_read_roots(struct process_table *table)
 {
 	for (size_t i = 0; i < table->roots_due.count; i++) {
 		struct program_image *image = program_image_by_serial(&table->images, table->roots_due.items[i]);
 		if (image && image->root_due && image->process.end == UINT64_MAX)
-			image_look_at_root(table, image);
+			image_read_root(table, image);
 		else if (image)
 			image->root_due = false;
 	}
@@ -145,14 +145,14 @@ static int event_fork(struct process_table *table, const struct iaprof_record_pr
 
 	if (!record->parent_pid || record->parent_pid == record->pid) {
 		if (live)
-			image_look_later(table, image);
+			image_schedule_root(table, image);
 		return 0;
 	}
 	struct program_image *parent = program_image_for_record(&table->images, record->parent_pid, time);
 	if (!parent)
 		return -ENOMEM;
 	if (parent->root_due)
-		image_look_at_root(table, parent);
+		image_read_root(table, parent);
 	address_space_fork(image->space, parent->space, time);
 	image_inherit_root(image, parent);
 	image_inherit_name(image, parent);
@@ -175,7 +175,7 @@ static int event_exec(struct process_table *table, const struct iaprof_record_pr
 	}
 	program_image_set_name(image, name, time);
 	if (live)
-		image_look_later(table, image);
+		image_schedule_root(table, image);
 	return 0;
 }
 
@@ -206,7 +206,7 @@ static int event_existing(struct process_table *table, const struct iaprof_recor
 		image->process.parent_pid = record->parent_pid;
 	program_image_set_name(image, name, record->header.time);
 	if (live && image->process.end == UINT64_MAX)
-		image_look_at_root(table, image);
+		image_read_root(table, image);
 	return 0;
 }
 

@@ -58,18 +58,19 @@ void process_table_free(struct process_table *table);
 
 /*
  * Processes one PROCESS or MAPPING record; name and path are the texts of its string ids. live: the process may still
- * exist, so its root folder may be opened (not in a replay): if it is new, in process_table_look(). Returns 0 or
- * -ENOMEM.
+ * exist, so its root folder may be opened (not in a replay): if it is new, in process_table_read_roots().
+ * Returns 0 or -ENOMEM.
  */
 int process_table_event(struct process_table *table, const struct iaprof_record_process *record, const char *name,
 			bool live);
 int process_table_mapping(struct process_table *table, const struct iaprof_record_mapping *record, const char *path);
 
 /*
- * Reads users and roots of the processes that began since the last call and still run. Call it soon, but once per batch
- * of records: most processes end before their records are read, and the same batch shows that.
+ * Reads users and roots of the processes that began since the last call and still run. Call it once per batch of
+ * records: most processes end before their records are read, and the same batch contains their exit. Later, more have
+ * ended.
  */
-void process_table_look(struct process_table *table);
+void process_table_read_roots(struct process_table *table);
 
 /*
  * Returns the program image with this pid at this time; the oldest known one if time is before it; NULL: unknown pid.

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 
-/* Does not query a file server, which might not reply. */
+/* Identifies a folder without a query to its file server, which might not reply. */
 static int root_read(int folder, const char *path, int flags, struct root *root)
 {
 	struct statx status;
@@ -151,7 +151,7 @@ static struct root *root_open(struct root_cache *cache, const char *who, const s
 	return root;
 }
 
-enum root_place root_cache_look(struct root_cache *cache, uint32_t pid, struct root **root)
+enum root_place root_cache_find(struct root_cache *cache, uint32_t pid, struct root **root)
 {
 	char who[16];
 	struct root found = { 0 };

@@ -37,7 +37,7 @@ struct root_cache {
 
 enum root_place {
 	ROOT_OWN,         /* the same as iaprof's root */
-	ROOT_OTHER,       /* *root is it */
+	ROOT_OTHER,       /* stored in *root */
 	ROOT_UNREACHABLE, /* another one that cannot be opened */
 	ROOT_UNKNOWN      /* the process has ended or cannot be inspected */
 };
@@ -46,8 +46,8 @@ enum root_place {
 void root_cache_prepare(struct root_cache *cache);
 void root_cache_free(struct root_cache *cache);
 
-/* Returns which root the process currently has. A returned root gains a user. */
-enum root_place root_cache_look(struct root_cache *cache, uint32_t pid, struct root **root);
+/* Finds the root that the process currently has. A root that is stored in *root gains a user. */
+enum root_place root_cache_find(struct root_cache *cache, uint32_t pid, struct root **root);
 
 /*
  * Removes a user; accepts NULL. The descriptor stays open until root_cache_trim(), because other processes may use the

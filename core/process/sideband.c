@@ -19,10 +19,10 @@
 #define RING_SIZE_MAX (UINT64_C(64) << 20)
 
 /* Shortest interval between scans of /proc after lost events. */
-#define LOOK_AGAIN_INTERVAL NANOSECONDS_PER_SECOND
+#define RESCAN_INTERVAL NANOSECONDS_PER_SECOND
 
-/* Shortest interval between such scans while events are stopped: each takes 20 ms with 200 processes. */
-#define PAUSED_LOOK_INTERVAL (60 * NANOSECONDS_PER_SECOND)
+/* Shortest interval between scans while events are stopped: a scan of 200 processes takes 20 ms. */
+#define PAUSED_RESCAN_INTERVAL (60 * NANOSECONDS_PER_SECOND)
 
 /* Interval of checks for online CPUs: reading the list takes some microseconds. */
 #define FOLLOW_INTERVAL NANOSECONDS_PER_SECOND
@@ -61,8 +61,8 @@ struct sideband {
 	ARRAY(struct ended_process) ended; /* those whose end is among the events in waiting; sorted */
 	struct live_processes live;
 	struct user_accounts users; /* for scans of /proc */
-	uint64_t looked;            /* time of the last scan of /proc */
-	bool look_again;            /* events were lost since then */
+	uint64_t scanned;           /* time of the last scan of /proc */
+	bool needs_scan;            /* events were lost since then */
 	bool is_paused;
 	unsigned char scratch[PERF_RECORD_SIZE_MAX];
 	struct sideband_writer writer;
@@ -138,7 +138,7 @@ int sideband_start(struct sideband *sideband, struct error *error)
 }
 
 /* Reports the number of refused names and paths since a time. */
-static void texts_tell(struct sideband *sideband, uint64_t since)
+static void texts_report_refused(struct sideband *sideband, uint64_t since)
 {
 	const struct sideband_output *output = &sideband->writer.output;
 	uint64_t refused = text_budget_refused(&sideband->texts);
@@ -150,10 +150,10 @@ static void texts_tell(struct sideband *sideband, uint64_t since)
 /* Lists the processes to scan: at the start those in pids, later those that still run, and their descendants. */
 static int processes_list(const struct sideband *sideband, struct process_list *processes)
 {
-	for (size_t i = 0; !sideband->looked && i < sideband->pids.count; i++)
+	for (size_t i = 0; !sideband->scanned && i < sideband->pids.count; i++)
 		if (!array_push(processes, sideband->pids.items[i]))
 			return -ENOMEM;
-	for (size_t i = 0; sideband->looked && i < sideband->live.items.count; i++)
+	for (size_t i = 0; sideband->scanned && i < sideband->live.items.count; i++)
 		if (sideband->live.items.items[i].pid && !array_push(processes, sideband->live.items.items[i].pid))
 			return -ENOMEM;
 	return descendants_add(processes);
@@ -172,8 +172,8 @@ int sideband_scan(struct sideband *sideband, struct error *error)
 		result = proc_scan(&sideband->writer, &sideband->live, &sideband->users, family.items,
 				   (uint32_t)family.count, error);
 	array_free(&family);
-	sideband->looked = clock_monotonic();
-	texts_tell(sideband, sideband->followed);
+	sideband->scanned = clock_monotonic();
+	texts_report_refused(sideband, sideband->followed);
 	int flushed = sideband_write_flush(&sideband->writer);
 	if (!result && flushed)
 		result = error_set(error, flushed, "records of processes: %s", strerror(-flushed));
@@ -219,8 +219,8 @@ static void process_end(struct sideband *sideband, struct live_process *process,
 	 * The process stays in /proc for a moment after the event: a scan that found it since then found the same
 	 * process.
 	 */
-	if (time < process->looked)
-		time = process->looked;
+	if (time < process->scanned)
+		time = process->scanned;
 	if (process->renames.waits)
 		sideband_write_named(&sideband->writer, time, IAPROF_PROCESS_NAME, process->pid, 0,
 				     process->renames.name, process->renames.length, &process->ranked);
@@ -314,7 +314,7 @@ static void handle_name(struct sideband *sideband, const struct sideband_event *
 }
 
 /* Reports pending names that are due. */
-static void names_tell(struct sideband *sideband, uint64_t now)
+static void names_report(struct sideband *sideband, uint64_t now)
 {
 	for (size_t i = 0; sideband->live.names_waiting && i < sideband->live.items.count; i++) {
 		struct live_process *process = &sideband->live.items.items[i];
@@ -329,7 +329,7 @@ static void names_tell(struct sideband *sideband, uint64_t now)
 static void lost_add(struct sideband *sideband, uint64_t begin, uint64_t count)
 {
 	sideband->writer.output.lost(sideband->writer.output.context, lost_reason, begin, count);
-	sideband->look_again = true;
+	sideband->needs_scan = true;
 }
 
 static int handle(struct sideband *sideband, struct sideband_ring *ring, const struct sideband_event *event)
@@ -439,32 +439,33 @@ static bool end_check(struct sideband *sideband, struct live_process *process, u
 	}
 	if (result || !process->start || process->start == status.start_ticks)
 		return true;
-	process_end(sideband, process, process->looked); /* its pid is that of another process */
+	process_end(sideband, process, process->scanned); /* its pid is that of another process */
 	return false;
 }
 
-static int look(struct sideband *sideband)
+/* Finds the processes that ended or began unnoticed. */
+static int rescan(struct sideband *sideband)
 {
 	uint64_t now = clock_monotonic();
-	sideband->look_again = false;
+	sideband->needs_scan = false;
 	for (size_t i = 0; i < sideband->live.items.count; i++)
 		if (sideband->live.items.items[i].pid)
 			end_check(sideband, &sideband->live.items.items[i], now);
 	return sideband_scan(sideband, NULL);
 }
 
-int sideband_look(struct sideband *sideband)
+int sideband_rescan(struct sideband *sideband)
 {
-	return clock_monotonic() - sideband->looked < PAUSED_LOOK_INTERVAL ? 0 : look(sideband);
+	return clock_monotonic() - sideband->scanned < PAUSED_RESCAN_INTERVAL ? 0 : rescan(sideband);
 }
 
-int sideband_look_at(struct sideband *sideband, uint32_t pid, uint64_t execution)
+int sideband_rescan_process(struct sideband *sideband, uint32_t pid, uint64_t execution)
 {
 	struct live_process *process = live_process_find(&sideband->live, pid);
 	if (process && end_check(sideband, process, clock_monotonic()) && process->has_execution) {
 		if (process->execution == execution)
 			return sideband_write_flush(&sideband->writer);
-		process_end(sideband, process, process->looked); /* it executes another program */
+		process_end(sideband, process, process->scanned); /* it executes another program */
 	}
 	int result = proc_scan(&sideband->writer, &sideband->live, &sideband->users, &pid, 1, NULL);
 	process = live_process_find(&sideband->live, pid);
@@ -490,8 +491,8 @@ int sideband_pause(struct sideband *sideband, bool pauses)
 	} else {
 		result = sideband_rings_start(&sideband->rings, now, NULL);
 	}
-	int looked = look(sideband);
-	return result ? result : looked;
+	int rescanned = rescan(sideband);
+	return result ? result : rescanned;
 }
 
 bool sideband_is_system_wide(const struct sideband *sideband)
@@ -504,12 +505,12 @@ bool sideband_is_paused(const struct sideband *sideband)
 	return sideband->is_paused;
 }
 
-/* After a loss: finds processes that ended or began unnoticed. */
-static int look_again(struct sideband *sideband, uint64_t now)
+/* Scans /proc after a loss, unless the last scan is too recent. */
+static int rescan_if_due(struct sideband *sideband, uint64_t now)
 {
-	if (!sideband->look_again || now - sideband->looked < LOOK_AGAIN_INTERVAL)
+	if (!sideband->needs_scan || now - sideband->scanned < RESCAN_INTERVAL)
 		return 0;
-	return look(sideband);
+	return rescan(sideband);
 }
 
 /* Events on a CPU before it was found to be online are lost; the next scan of /proc finds their results. */
@@ -525,7 +526,7 @@ static int cpus_follow(struct sideband *sideband, uint64_t now)
 	if (came) {
 		sideband->writer.output.lost(sideband->writer.output.context, lost_reason_cpu, before,
 					     IAPROF_COUNT_UNKNOWN);
-		sideband->look_again = true;
+		sideband->needs_scan = true;
 	}
 	return result;
 }
@@ -567,12 +568,12 @@ int sideband_drain(struct sideband *sideband)
 			lost_add(sideband, ring->last_time, lost);
 	}
 	leaders_check(sideband);
-	names_tell(sideband, now);
-	texts_tell(sideband, now);
+	names_report(sideband, now);
+	texts_report_refused(sideband, now);
 	int flushed = sideband_write_flush(&sideband->writer);
 	if (!result)
 		result = flushed;
 	if (!result)
 		result = cpus_follow(sideband, now);
-	return result ? result : look_again(sideband, now);
+	return result ? result : rescan_if_due(sideband, now);
 }

@@ -45,8 +45,8 @@ void sideband_begin_period(struct sideband *sideband);
 size_t sideband_process_count(const struct sideband *sideband);
 
 /*
- * Returns an epoll descriptor that is readable when a ring buffer has new events, about as many as of a process that
- * starts. It is not readable for less: read the events now and then.
+ * Returns an epoll descriptor that is readable when a ring buffer has new events, about as many as a process
+ * causes when it starts. Fewer events do not make it readable, so the events must also be read periodically.
  */
 int sideband_descriptor(const struct sideband *sideband);
 /* Returns the share of the fullest ring buffer that is in use, 0 to 1. */
@@ -59,9 +59,9 @@ double sideband_fill(const struct sideband *sideband);
 int sideband_drain(struct sideband *sideband);
 
 /*
- * Stops or resumes events, each of which costs time. Events in between are lost, which is reported; look for processes
- * in /proc meanwhile: for all of them now and then, and for each one that is sampled. Only for a sideband of all
- * processes. Returns 0 or a negative errno.
+ * Stops or resumes events, each of which costs time. Events in between are lost, which is reported. Until it resumes,
+ * call sideband_rescan() periodically, and sideband_rescan_process() for each sampled process. Only for a sideband of
+ * all processes. Returns 0 or a negative errno.
  */
 int sideband_pause(struct sideband *sideband, bool pauses);
 bool sideband_is_paused(const struct sideband *sideband);
@@ -70,9 +70,9 @@ bool sideband_is_system_wide(const struct sideband *sideband);
  * Reports processes and mappings that came and went while events were stopped, at most once a minute. Returns 0 or the
  * errno of emit.
  */
-int sideband_look(struct sideband *sideband);
+int sideband_rescan(struct sideband *sideband);
 /*
  * The same for one process, unless it is known to run this program since the pause. execution: the number of its
  * execve(2) calls.
  */
-int sideband_look_at(struct sideband *sideband, uint32_t pid, uint64_t execution);
+int sideband_rescan_process(struct sideband *sideband, uint32_t pid, uint64_t execution);

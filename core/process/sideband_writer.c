@@ -6,8 +6,8 @@
 
 static const char anonymous[] = "//anon";
 
-/* A process has its environment before it maps the C library. */
-#define RANK_LOOKS_MAX 16
+/* Attempts to read the rank from the environment, which a process has before it maps the C library. */
+#define RANK_READS_MAX 16
 
 static void batch_emit(struct sideband_writer *writer)
 {
@@ -60,11 +60,11 @@ void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint3
 	batch_append(writer, &record, sizeof record);
 }
 
-/* Returns whether the process has a rank. */
-static bool rank_look(struct ranked_name *ranked, uint32_t pid)
+/* Reads the rank unless it is known. Returns whether the process has one. */
+static bool rank_read(struct ranked_name *ranked, uint32_t pid)
 {
-	if (ranked->state == PROCESS_RANK_UNKNOWN && ranked->looks < RANK_LOOKS_MAX) {
-		ranked->looks++;
+	if (ranked->state == PROCESS_RANK_UNKNOWN && ranked->reads < RANK_READS_MAX) {
+		ranked->reads++;
 		ranked->state = process_rank_read((pid_t)pid, &ranked->rank);
 	}
 	return ranked->state == PROCESS_RANK_FOUND;
@@ -76,7 +76,7 @@ void sideband_write_named(struct sideband_writer *writer, uint64_t time, uint32_
 	char text[RENAME_LENGTH_MAX + PROCESS_RANK_SUFFIX_SIZE];
 	ranked->length = 0;
 	if (name_length && name_length <= RENAME_LENGTH_MAX) {
-		if (rank_look(ranked, pid)) {
+		if (rank_read(ranked, pid)) {
 			process_rank_name(text, sizeof text, name, name_length, ranked->rank);
 			name = text;
 			name_length = strlen(text);
@@ -92,7 +92,7 @@ void sideband_write_late_rank(struct sideband_writer *writer, uint64_t time, uin
 {
 	char name[RENAME_LENGTH_MAX];
 	size_t length = ranked->length;
-	if (!length || !rank_look(ranked, pid))
+	if (!length || !rank_read(ranked, pid))
 		return;
 	memcpy(name, ranked->name, length);
 	sideband_write_named(writer, time, IAPROF_PROCESS_NAME, pid, 0, name, length, ranked);

@@ -43,7 +43,7 @@ static uint32_t user_of(struct text_budget *budget, uint32_t pid)
 	return budget->recent[place].user;
 }
 
-static bool take(struct text_budget *budget, uint32_t user, uint64_t bytes)
+static bool charge_user(struct text_budget *budget, uint32_t user, uint64_t bytes)
 {
 	return user_accounts_trust(&budget->users, user) ||
 	       user_accounts_take(&budget->users, user, bytes, TEXT_BUDGET_USER, TEXT_BUDGET_OTHERS);
@@ -54,7 +54,7 @@ bool text_budget_allows(struct text_budget *budget, uint32_t pid, const char *te
 	uint64_t hash = hash_bytes(text, length);
 	if (is_known(budget, hash))
 		return true;
-	if (!take(budget, user_of(budget, pid), length + TEXT_OVERHEAD)) {
+	if (!charge_user(budget, user_of(budget, pid), length + TEXT_OVERHEAD)) {
 		budget->refused++;
 		return false;
 	}

@@ -287,7 +287,7 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 	for (const struct iaprof_record *record = iaprof_batch_next(batch, NULL); record;
 	     record = iaprof_batch_next(batch, record)) {
 		if (needs_roots(record->type))
-			process_table_look(collector->processes);
+			process_table_read_roots(collector->processes);
 		if (record->type != IAPROF_RECORD_SYNC) {
 			take_record(collector, record);
 			continue;
@@ -299,5 +299,5 @@ void collector_take(struct collector *collector, const struct iaprof_batch *batc
 		if (sync)
 			sync(context, record->time);
 	}
-	process_table_look(collector->processes);
+	process_table_read_roots(collector->processes);
 }

@@ -11,15 +11,15 @@
 /*
  * Time after which process events are read. It is short because the root folder of a process in another mount
  * namespace can be opened only while the process runs, and because sources attach to mapped libraries. Without events,
- * nothing is read: a machine with nothing to do is not woken.
+ * nothing is read, so that an idle machine is not woken.
  */
 #define DRAIN_DELAY (NANOSECONDS_PER_SECOND / 10)
 /*
- * With a lower sampling rate that time is longer, up to this factor: fewer processes are sampled, and most of those
+ * Limit on the factor by which a lower sampling rate extends that time: fewer processes are sampled, and most of those
  * that start and end meanwhile need not be looked up in /proc.
  */
 #define DRAIN_FACTOR_MAX 10u
-/* Shares of a ring buffer: one that is read at once, and one above which events are expected to go on. */
+/* Shares of a ring buffer: one that is read at once, and one above which more events are expected. */
 #define FILLING (1 / 4.0)
 #define BUSY (1 / 64.0)
 
@@ -96,13 +96,13 @@ void process_feed_save(struct run *run, bool saves)
 	if (saves != sideband_is_paused(run->sideband))
 		events_sent(run, sideband_pause(run->sideband, saves));
 	else if (saves)
-		events_sent(run, sideband_look(run->sideband));
+		events_sent(run, sideband_rescan(run->sideband));
 }
 
-void process_feed_look(struct run *run, uint32_t pid, uint64_t execution)
+void process_feed_rescan_process(struct run *run, uint32_t pid, uint64_t execution)
 {
 	if (run->sideband && sideband_is_paused(run->sideband))
-		events_sent(run, sideband_look_at(run->sideband, pid, execution));
+		events_sent(run, sideband_rescan_process(run->sideband, pid, execution));
 }
 
 /* Waits for more events, which are read together. */

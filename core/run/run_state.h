@@ -169,10 +169,10 @@ void process_feed_drain(struct run *run);
 bool process_feed_is_needed(const struct run *run);
 /*
  * Stops following process events, or resumes it: see sideband_pause(). While they are stopped, further calls read
- * /proc, at most once a minute, and process_feed_look() reads one process that was sampled.
+ * /proc, at most once a minute, and process_feed_rescan_process() reads one process that was sampled.
  */
 void process_feed_save(struct run *run, bool saves);
-void process_feed_look(struct run *run, uint32_t pid, uint64_t execution);
+void process_feed_rescan_process(struct run *run, uint32_t pid, uint64_t execution);
 /* Sends a SYNC record: all process events before it were sent. */
 void process_feed_synchronize(struct run *run);
 

@@ -53,7 +53,7 @@ void unwind_tables_request(void *context, uint32_t pid, uint64_t execution)
 		return;
 	/* First processes the events that preceded the sample: fork, exec and mappings. */
 	process_feed_drain(run);
-	process_feed_look(run, pid, execution);
+	process_feed_rescan_process(run, pid, execution);
 	unwind_feed_request(run->unwind_feed, pid, execution);
 }
 

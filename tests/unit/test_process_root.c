@@ -82,7 +82,7 @@ static int feed_unseen(struct process_table *table, uint64_t time, uint32_t even
 static int feed_live(struct process_table *table, uint64_t time, uint32_t event, pid_t pid, pid_t parent)
 {
 	feed_unseen(table, time, event, pid, parent);
-	process_table_look(table);
+	process_table_read_roots(table);
 	return process_table_find(table, (uint32_t)pid, time)->root;
 }
 
@@ -143,7 +143,7 @@ TEST(only_programs_that_run_are_looked_at)
 	ck_assert_int_eq(feed_unseen(table, 10, IAPROF_PROCESS_EXEC, parent.pid, 1), PROCESS_ROOT_OWN);
 	feed_unseen(table, 20, IAPROF_PROCESS_EXIT, ended.pid, 1);
 	ck_assert_int_ge(feed_unseen(table, 20, IAPROF_PROCESS_FORK, (pid_t)grandchild, parent.pid), 0);
-	process_table_look(table);
+	process_table_read_roots(table);
 	ck_assert_int_eq(process_table_find(table, (uint32_t)ended.pid, 10)->root, PROCESS_ROOT_OWN);
 	ck_assert_int_ge(process_table_find(table, (uint32_t)running.pid, 10)->root, 0);
 	process_table_free(table);
@@ -305,24 +305,24 @@ TEST(a_full_cache_gives_up_what_nobody_uses)
 	for (size_t i = 0; i < 3; i++)
 		children[i] = child_start(PLACE_NAMESPACE);
 	for (size_t i = 0; i < 2; i++)
-		ck_assert_int_eq(root_cache_look(&cache, (uint32_t)children[i].pid, &roots[i]), ROOT_OTHER);
+		ck_assert_int_eq(root_cache_find(&cache, (uint32_t)children[i].pid, &roots[i]), ROOT_OTHER);
 	ck_assert_uint_eq(cache.roots.count, 2);
-	ck_assert_int_eq(root_cache_look(&cache, (uint32_t)children[2].pid, &roots[2]), ROOT_UNREACHABLE);
+	ck_assert_int_eq(root_cache_find(&cache, (uint32_t)children[2].pid, &roots[2]), ROOT_UNREACHABLE);
 	root_release(roots[1]);
 	root_release(roots[0]);
 	/* The first one is used again, which makes the second the oldest. */
-	ck_assert_int_eq(root_cache_look(&cache, (uint32_t)children[0].pid, &roots[2]), ROOT_OTHER);
+	ck_assert_int_eq(root_cache_find(&cache, (uint32_t)children[0].pid, &roots[2]), ROOT_OTHER);
 	ck_assert_ptr_eq(roots[2], roots[0]);
 	root_release(roots[0]);
-	ck_assert_int_eq(root_cache_look(&cache, (uint32_t)children[2].pid, &roots[2]), ROOT_OTHER);
+	ck_assert_int_eq(root_cache_find(&cache, (uint32_t)children[2].pid, &roots[2]), ROOT_OTHER);
 	ck_assert_uint_eq(cache.roots.count, 2);
 	ck_assert(cache.roots.items[0] == roots[0] || cache.roots.items[1] == roots[0]);
 	ck_assert_uint_eq(roots[0]->users, 0);
 	root_cache_trim(&cache);
 	ck_assert_uint_eq(cache.roots.count, 1);
 	ck_assert_ptr_eq(cache.roots.items[0], roots[2]);
-	ck_assert_int_eq(root_cache_look(&cache, (uint32_t)getpid(), &roots[1]), ROOT_OWN);
-	ck_assert_int_eq(root_cache_look(&cache, 4000000, &roots[1]), ROOT_UNKNOWN);
+	ck_assert_int_eq(root_cache_find(&cache, (uint32_t)getpid(), &roots[1]), ROOT_OWN);
+	ck_assert_int_eq(root_cache_find(&cache, 4000000, &roots[1]), ROOT_UNKNOWN);
 	root_release(roots[2]);
 	root_release(NULL);
 	root_cache_free(&cache);

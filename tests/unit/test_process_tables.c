@@ -223,12 +223,12 @@ TEST(processes_come_and_go)
 	struct live_processes processes = { 0 };
 	for (unsigned round = 0; round < 3; round++) {
 		for (uint32_t pid = 1; pid <= 1000; pid++)
-			live_process_add(&processes, pid)->looked = pid + round;
+			live_process_add(&processes, pid)->scanned = pid + round;
 		ck_assert_uint_eq(processes.items.count, 1000);
 		for (uint32_t pid = 1; pid <= 1000; pid++) {
 			struct live_process *process = live_process_find(&processes, pid);
 			ck_assert_ptr_nonnull(process);
-			ck_assert_uint_eq(process->looked, pid + round);
+			ck_assert_uint_eq(process->scanned, pid + round);
 			ck_assert_ptr_eq(live_process_add(&processes, pid), process);
 			process->leader_ended = pid % 2;
 			process->renames.waits = pid % 4 == 0;

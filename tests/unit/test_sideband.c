@@ -125,7 +125,7 @@ static int watch_emit(void *context, const struct iaprof_batch *batch)
 				return -ENOMEM;
 		}
 	}
-	process_table_look(into->table);
+	process_table_read_roots(into->table);
 	return 0;
 }
 
@@ -622,14 +622,14 @@ TEST(while_events_are_stopped_processes_are_found_when_they_are_asked_for)
 	pid = (uint32_t)late.pid;
 	child_reply(&late);
 	for (int i = 0; i < 2; i++)
-		ck_assert_int_eq(sideband_look_at(watch.sideband, pid, 1), 0);
+		ck_assert_int_eq(sideband_rescan_process(watch.sideband, pid, 1), 0);
 	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXISTING, pid), 1);
 	ck_assert_uint_gt(count_mappings(pid), 1);
 	ck_assert_str_eq(name_now(&late), "first");
 	uint64_t before = clock_monotonic();
 	child_go(&late);
 	ck_assert_str_eq(child_reply(&late), "waiting"); /* it has executed the link */
-	ck_assert_int_eq(sideband_look_at(watch.sideband, pid, 2), 0);
+	ck_assert_int_eq(sideband_rescan_process(watch.sideband, pid, 2), 0);
 	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXIT, pid), 1);
 	ck_assert_str_eq(name_now(&late), "second");
 	ck_assert_str_eq(process_table_find(watch.table, pid, before - NANOSECONDS_PER_SECOND)->name, "first");
@@ -638,7 +638,7 @@ TEST(while_events_are_stopped_processes_are_found_when_they_are_asked_for)
 	child_end(&late);
 	child_end(&early);
 	unlink(link);
-	ck_assert_int_eq(sideband_look(watch.sideband), 0);
+	ck_assert_int_eq(sideband_rescan(watch.sideband), 0);
 	ck_assert_uint_eq(count_events(IAPROF_PROCESS_EXIT, (uint32_t)early.pid), 0);
 	ck_assert_int_eq(sideband_pause(watch.sideband, false), 0);
 	ck_assert(!sideband_is_paused(watch.sideband));

@@ -297,7 +297,7 @@ static void refresh(struct unwind_processes *processes, struct followed_process 
 {
 	struct budget *budget = &processes->files->budget;
 	uint64_t now = clock_monotonic();
-	process_table_look(processes->table);
+	process_table_read_roots(processes->table);
 	const struct process *image = process_table_find(processes->table, process->key, now);
 	struct file_identity owner = { .owner = image ? image->user : 0, .mode = 0600 };
 	process->is_changed = false;
@@ -450,7 +450,7 @@ void unwind_processes_update(struct unwind_processes *processes)
 {
 	uint64_t now = clock_monotonic();
 	processes->is_pending = processes->is_ending = false;
-	process_table_look(processes->table);
+	process_table_read_roots(processes->table);
 	for (size_t i = processes->items.count; i-- > 0;) {
 		struct followed_process *process = &processes->items.items[i];
 		if (process->is_changed)
