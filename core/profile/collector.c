@@ -23,7 +23,7 @@
 #define STRING_EPOCHS 120
 
 /* Time per second for prefetching between two SYNC records; the rest is continued after the next one. */
-#define LOOK_AHEAD_TIME (NANOSECONDS_PER_SECOND / 4)
+#define PREFETCH_TIME (NANOSECONDS_PER_SECOND / 4)
 
 /* Number of stacks above which stacks that were not used recently are dropped. */
 #define STACK_COUNT 65536
@@ -189,8 +189,8 @@ void collector_sync(struct collector *collector, uint64_t time)
 	event_stacks_name(&collector->event_stacks, time);
 	run_activity_place(&collector->activity, time);
 	if (collector->options.live) {
-		struct deadline end = deadline_make(NULL, LOOK_AHEAD_TIME);
-		cpu_samples_look_ahead(&collector->cpu_samples, &end);
+		struct deadline end = deadline_make(NULL, PREFETCH_TIME);
+		cpu_samples_prefetch(&collector->cpu_samples, &end);
 		symbolizer_note_cost(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
 		correlator_sync(collector->correlator, time);
 	}
@@ -225,7 +225,7 @@ void collector_sync(struct collector *collector, uint64_t time)
 static void read_files(struct collector *collector)
 {
 	struct deadline end = symbolizer_end(collector->symbolizer);
-	cpu_samples_look_ahead(&collector->cpu_samples, &end);
+	cpu_samples_prefetch(&collector->cpu_samples, &end);
 	uint64_t left = deadline_left(&end);
 	struct deadline half = deadline_make(end.delay, left == UINT64_MAX ? left : left / 2);
 	half = deadline_earlier(&half, &end);

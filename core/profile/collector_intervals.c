@@ -76,13 +76,14 @@ static void release_frames(struct collector *collector)
 	free(moved.stacks);
 }
 
-static void tell_refused_strings(struct collector *collector)
+static void report_refused_strings(struct collector *collector)
 {
 	uint64_t refused = intern_refused_strings(collector->options.intern);
-	if (refused > collector->refused_told)
+	if (refused > collector->refused_reported)
 		collector_add_loss(collector, "iaprof", COLLECTOR_REASON_STRINGS, LOSS_NO_VALUE_TYPE,
-				   collector->last_sync, collector->last_sync, refused - collector->refused_told, 0);
-	collector->refused_told = refused;
+				   collector->last_sync, collector->last_sync, refused - collector->refused_reported,
+				   0);
+	collector->refused_reported = refused;
 }
 
 /* Called after an interval, when all of its samples are resolved. */
@@ -99,7 +100,7 @@ static void release(struct collector *collector)
 		release_frames(collector);
 	if (collector->symbolizer)
 		symbolizer_trim(collector->symbolizer);
-	tell_refused_strings(collector);
+	report_refused_strings(collector);
 }
 
 void collector_begin_interval(struct collector *collector)

@@ -38,9 +38,9 @@ struct collector {
 	struct replayed_stacks replayed_stacks;
 	struct run_activity activity;
 	uint64_t stack_epoch_begin, names_begin;
-	uint32_t epochs;       /* number of epochs so far */
-	size_t frames_kept;    /* bytes of resolved stacks that the last release kept */
-	uint64_t refused_told; /* refused strings that were added to the losses */
+	uint32_t epochs;           /* number of epochs so far */
+	size_t frames_kept;        /* bytes of resolved stacks that the last release kept */
+	uint64_t refused_reported; /* refused strings that were added to the losses */
 	uint64_t last_sync;
 	bool is_finished;
 };

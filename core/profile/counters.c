@@ -46,7 +46,7 @@ static bool value_add(struct counter *counter, uint64_t time, double value)
 	return array_push(&counter->points, more);
 }
 
-static struct counter *find(const struct counters *counters, uint16_t source, uint32_t id)
+static struct counter *find_counter(const struct counters *counters, uint16_t source, uint32_t id)
 {
 	for (size_t i = 0; i < counters->items.count; i++)
 		if (counters->items.items[i].source == source && counters->items.items[i].id == id)
@@ -56,7 +56,7 @@ static struct counter *find(const struct counters *counters, uint16_t source, ui
 
 bool counters_take(struct counters *counters, const struct iaprof_record_counter *record)
 {
-	if (find(counters, record->header.source, record->id) || counters->items.count == COUNTERS_MAX)
+	if (find_counter(counters, record->header.source, record->id) || counters->items.count == COUNTERS_MAX)
 		return true;
 	struct counter counter = { .source = record->header.source,
 				   .id = record->id,
@@ -75,7 +75,7 @@ bool counters_take(struct counters *counters, const struct iaprof_record_counter
 
 bool counters_take_value(struct counters *counters, const struct iaprof_record_counter_value *record)
 {
-	struct counter *counter = find(counters, record->header.source, record->counter);
+	struct counter *counter = find_counter(counters, record->header.source, record->counter);
 	if (counter)
 		return value_add(counter, record->header.time, record->value);
 	counters->dropped = saturating_add(counters->dropped, 1);

@@ -97,7 +97,7 @@ static struct thread_identity place_thread(struct cpu_samples *samples, struct p
 	return thread;
 }
 
-/* Finds out where a sample belongs, and for which others with its key that is true as well. */
+/* Finds the entry of a sample, and the interval in which other samples with the same key have the same entry. */
 static void place(struct cpu_samples *samples, struct recent_images *recent, struct placed_key *placed,
 		  const struct waiting_value *sample)
 {
@@ -153,8 +153,8 @@ void cpu_samples_place(struct cpu_samples *samples, uint64_t until)
 	count_out_of_memory(samples, waiting_samples_trim(&samples->waiting));
 }
 
-static inline void add(struct cpu_samples *samples, const union waiting_key *key, uint64_t first_time, uint64_t time,
-		       uint64_t value, uint64_t count)
+static inline void add_sample(struct cpu_samples *samples, const union waiting_key *key, uint64_t first_time,
+			      uint64_t time, uint64_t value, uint64_t count)
 {
 	if (waiting_samples_are_full(&samples->waiting))
 		cpu_samples_place(samples, UINT64_MAX);
@@ -164,7 +164,7 @@ static inline void add(struct cpu_samples *samples, const union waiting_key *key
 
 void cpu_samples_add(struct cpu_samples *samples, const struct waiting_sample *sample)
 {
-	add(samples, &sample->key, sample->first_time, sample->time, sample->value, sample->count);
+	add_sample(samples, &sample->key, sample->first_time, sample->time, sample->value, sample->count);
 }
 
 /* threads, spans: whether samples of different ones have different keys. */
@@ -192,7 +192,7 @@ bool cpu_samples_take(struct cpu_samples *samples, const struct iaprof_record_sa
 		return false;
 	union waiting_key key;
 	make_key(&key, record, value_type, samples->stack_context.threads != NULL, samples->stack_context.spans);
-	add(samples, &key, record->first_time, record->header.time, record->value, record->count);
+	add_sample(samples, &key, record->first_time, record->header.time, record->value, record->count);
 	return true;
 }
 
@@ -229,19 +229,19 @@ void cpu_samples_resolve(struct cpu_samples *samples)
 {
 	sample_table_take_all(&samples->table, resolve_entry, samples);
 	wait_table_free(&samples->waits);
-	samples->ahead = 0;
+	samples->prefetched = 0;
 }
 
-static void look_ahead(const struct stack_context *context, const struct sample_entry *entry,
-		       const struct deadline *end, enum budget_patience patience)
+static void prefetch_entry(const struct stack_context *context, const struct sample_entry *entry,
+			   const struct deadline *end, enum budget_patience patience)
 {
 	if (!entry->key.process || !entry->key.user_stack || entry->key.flags & SAMPLE_USER_RESOLVED)
 		return;
 	struct process *process = process_table_by_serial(context->processes, entry->key.process);
 	struct interned_stack stack = intern_find_stack(context->intern, entry->key.user_stack);
 	for (uint32_t i = 0; process && i < stack.count && !deadline_has_passed(end); i++)
-		resolver_look_ahead(context->resolver, process, entry->last_time, interned_stack_code(&stack, i),
-				    patience);
+		resolver_prefetch(context->resolver, process, entry->last_time, interned_stack_code(&stack, i),
+				  patience);
 }
 
 struct weighted_entry {
@@ -258,11 +258,11 @@ static int compare_counts(const void *a, const void *b)
 }
 
 /*
- * Prefetches for the entries from this position on. The most frequent stacks come first: when time is short, they have
- * names. Returns whether time was enough for all.
+ * Prefetches files for the entries from this position on, the most frequent stacks first, because time may run out.
+ * Returns whether all were processed.
  */
-static bool look_ahead_from(struct cpu_samples *samples, size_t begin, const struct deadline *end,
-			    enum budget_patience patience)
+static bool prefetch_from(struct cpu_samples *samples, size_t begin, const struct deadline *end,
+			  enum budget_patience patience)
 {
 	size_t count = samples->table.entries.count - begin, done = 0;
 	if (!count)
@@ -274,22 +274,22 @@ static bool look_ahead_from(struct cpu_samples *samples, size_t begin, const str
 		entries[i] = (struct weighted_entry){ samples->table.entries.items[begin + i].count, begin + i };
 	qsort(entries, count, sizeof *entries, compare_counts);
 	for (; done < count && !deadline_has_passed(end); done++)
-		look_ahead(&samples->stack_context, &samples->table.entries.items[entries[done].position], end,
-			   patience);
+		prefetch_entry(&samples->stack_context, &samples->table.entries.items[entries[done].position], end,
+			       patience);
 	return done == count;
 }
 
-void cpu_samples_look_ahead(struct cpu_samples *samples, const struct deadline *end)
+void cpu_samples_prefetch(struct cpu_samples *samples, const struct deadline *end)
 {
-	if (samples->ahead > samples->table.entries.count)
-		samples->ahead = 0;
-	if (look_ahead_from(samples, samples->ahead, end, BUDGET_QUICK))
-		samples->ahead = samples->table.entries.count;
+	if (samples->prefetched > samples->table.entries.count)
+		samples->prefetched = 0;
+	if (prefetch_from(samples, samples->prefetched, end, BUDGET_QUICK))
+		samples->prefetched = samples->table.entries.count;
 }
 
 void cpu_samples_catch_up(struct cpu_samples *samples, const struct deadline *end)
 {
-	look_ahead_from(samples, 0, end, BUDGET_FULL);
+	prefetch_from(samples, 0, end, BUDGET_FULL);
 }
 
 /*

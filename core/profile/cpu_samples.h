@@ -32,7 +32,7 @@ struct cpu_samples {
 	struct wait_table waits;
 	struct waiting_samples waiting;
 	uint32_t pass;          /* number of calls of cpu_samples_place() so far */
-	size_t ahead;           /* entries of the table before this one have been prefetched */
+	size_t prefetched;      /* entries of the table before this one have been prefetched */
 	uint64_t taken;         /* samples as counted by their sources, without calls */
 	uint64_t out_of_memory; /* samples and calls that could not be stored */
 	uint64_t spans_dropped; /* samples that lost their span: FRAME_TABLE_SPANS_MAX was reached */
@@ -58,8 +58,8 @@ void cpu_samples_resolve(struct cpu_samples *samples);
  * Prefetches file data for cpu_samples_resolve() until this time (CLOCK_MONOTONIC ns), as long as it is quick; of the
  * most frequent stacks first.
  */
-void cpu_samples_look_ahead(struct cpu_samples *samples, const struct deadline *end);
-/* The same from the first sample on, until this time, including slow files. */
+void cpu_samples_prefetch(struct cpu_samples *samples, const struct deadline *end);
+/* Prefetches from the first entry on, until this time, including slow files. */
 void cpu_samples_catch_up(struct cpu_samples *samples, const struct deadline *end);
 /* Resolves the stacks of a program that is about to be removed. For process_table_retire(). */
 void cpu_samples_end_process(void *samples, struct process *process);

@@ -50,7 +50,7 @@ void histograms_take(struct histograms *histograms, const struct iaprof_record_h
 static const char nanoseconds[] = "nanoseconds";
 static const char queue_time[] = HISTOGRAM_JOB_QUEUE_TIME, run_time[] = HISTOGRAM_JOB_RUN_TIME;
 
-static void add(struct histograms *histograms, uint16_t source, const char *name, uint64_t value)
+static void add_value(struct histograms *histograms, uint16_t source, const char *name, uint64_t value)
 {
 	/* Not interned: in a replay, string ids are those of the capture and must not be allocated. */
 	struct histogram *histogram = find_or_add(histograms, source, name, nanoseconds);
@@ -73,14 +73,14 @@ void histograms_take_job(struct histograms *histograms, const struct iaprof_reco
 		return;
 	}
 	if (record->submitted && begin >= record->submitted)
-		add(histograms, record->header.source, queue_time, begin - record->submitted);
+		add_value(histograms, record->header.source, queue_time, begin - record->submitted);
 	if (record->state == IAPROF_JOB_ABORTED) {
 		histograms->jobs_aborted++;
 		return;
 	}
 	histograms->jobs_done++;
 	if (begin && record->header.time >= begin)
-		add(histograms, record->header.source, run_time, record->header.time - begin);
+		add_value(histograms, record->header.source, run_time, record->header.time - begin);
 }
 
 uint64_t histogram_quantile(const struct histogram *histogram, double part)

@@ -20,7 +20,7 @@ void loss_free(struct loss *loss)
 	array_free(&loss->entries);
 }
 
-static struct loss_entry *find(struct loss *loss, const char *source, const char *reason, uint32_t value_type)
+static struct loss_entry *find_entry(struct loss *loss, const char *source, const char *reason, uint32_t value_type)
 {
 	for (size_t i = 0; i < loss->entries.count; i++) {
 		struct loss_entry *entry = &loss->entries.items[i];
@@ -33,11 +33,11 @@ static struct loss_entry *find(struct loss *loss, const char *source, const char
 const struct loss_entry *loss_add(struct loss *loss, const char *source, const char *reason, uint32_t value_type,
 				  uint64_t begin, uint64_t end, uint64_t count, uint64_t value)
 {
-	struct loss_entry *entry = find(loss, source, reason, value_type);
+	struct loss_entry *entry = find_entry(loss, source, reason, value_type);
 	if (!entry && loss->entries.count >= ENTRIES_MAX) {
 		source = loss->entries.count >= 2 * ENTRIES_MAX ? OTHER_SOURCES : source;
 		reason = OTHER_REASONS;
-		entry = find(loss, source, reason, value_type);
+		entry = find_entry(loss, source, reason, value_type);
 	}
 	if (!entry) {
 		struct loss_entry added = {

@@ -71,7 +71,7 @@ void run_activity_place(struct run_activity *activity, uint64_t time)
 	update_names(activity);
 }
 
-static void add(struct run_activity *activity, struct pending_event *event)
+static void add_event(struct run_activity *activity, struct pending_event *event)
 {
 	if (!event->by_process) {
 		place(activity, event);
@@ -104,14 +104,14 @@ static void take_job(struct run_activity *activity, const struct iaprof_record_j
 	ran = runs ? later(ran, event.begin) : end;
 	event.waiting = (ran < end ? ran : end) - event.begin;
 	event.busy = end - event.begin - event.waiting;
-	add(activity, &(struct pending_event){ .key = { .kind = IAPROF_TRACK_JOBS,
-							.source = job->header.source,
-							.device = job->device,
-							.name = job->engine },
-					       .pid = job->pid,
-					       .by_process = true,
-					       .time = end,
-					       .event = { event, iaprof_record_job_thread_name(job) } });
+	add_event(activity, &(struct pending_event){ .key = { .kind = IAPROF_TRACK_JOBS,
+							      .source = job->header.source,
+							      .device = job->device,
+							      .name = job->engine },
+						     .pid = job->pid,
+						     .by_process = true,
+						     .time = end,
+						     .event = { event, iaprof_record_job_thread_name(job) } });
 }
 
 /* Returns the track of a call. */
@@ -159,12 +159,12 @@ void run_activity_take_call(struct run_activity *activity, const struct iaprof_r
 	/* Calls of a family are nested: only their self times can be added. */
 	if (key.kind == IAPROF_TRACK_FAMILY || key.kind == IAPROF_TRACK_CONTEXT)
 		event.busy = call->self_duration;
-	add(activity,
-	    &(struct pending_event){ .key = key,
-				     .pid = call->pid,
-				     .by_process = key.kind == IAPROF_TRACK_API || key.kind == IAPROF_TRACK_IOCTL,
-				     .time = call->header.time,
-				     .event = { event, iaprof_record_call_thread_name(call) } });
+	add_event(activity,
+		  &(struct pending_event){ .key = key,
+					   .pid = call->pid,
+					   .by_process = key.kind == IAPROF_TRACK_API || key.kind == IAPROF_TRACK_IOCTL,
+					   .time = call->header.time,
+					   .event = { event, iaprof_record_call_thread_name(call) } });
 }
 
 void run_activity_take(struct run_activity *activity, const struct iaprof_record *record)

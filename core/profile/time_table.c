@@ -61,8 +61,8 @@ static void widen(struct time_table *table, struct time_sums *sums)
 		sums->limit *= 2;
 }
 
-static void add(struct time_table *table, struct time_sums *sums, uint32_t stack, uint32_t value_type, uint64_t slot,
-		uint64_t value)
+static void add_value(struct time_table *table, struct time_sums *sums, uint32_t stack, uint32_t value_type,
+		      uint64_t slot, uint64_t value)
 {
 	if (!sums->limit)
 		sums->limit = TIME_SUMS_MAX;
@@ -98,8 +98,8 @@ void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_typ
 		return;
 	uint64_t length = end - begin, first = begin / table->resolution, step = 1, given = 0;
 	uint64_t slots = (length ? end - 1 : end) / table->resolution - first + 1;
-	/* Values that are less than their slots are not all to be in the last one. */
-	table->phase += 0x9e3779b97f4a7c15; /* the golden ratio: evenly distributed */
+	/* Varies the slot in which values that are less than the number of their slots are rounded up. */
+	table->phase += 0x9e3779b97f4a7c15; /* golden ratio: multiples are evenly distributed */
 	uint64_t rest = (uint64_t)((unsigned __int128)table->phase * length >> 64);
 	note_duration(table, value_type, length);
 	while (slots / step > TIME_SLOTS_OF_VALUE_MAX)
@@ -111,7 +111,7 @@ void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_typ
 		if (!due)
 			continue;
 		given += due;
-		add(table, &table->stacks, stack, value_type, first + slot, due);
-		add(table, &table->totals, UINT32_MAX, value_type, first + slot, due);
+		add_value(table, &table->stacks, stack, value_type, first + slot, due);
+		add_value(table, &table->totals, UINT32_MAX, value_type, first + slot, due);
 	}
 }

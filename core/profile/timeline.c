@@ -6,11 +6,6 @@
 
 #include "base/saturating.h"
 
-static void add(uint64_t *sum, uint64_t more)
-{
-	*sum = saturating_add(*sum, more);
-}
-
 /* Returns the track with a key, adding it if it is new; NULL: out of memory. */
 static struct track *track_find(struct timeline *timeline, const struct track_key *key)
 {
@@ -34,10 +29,10 @@ static uint64_t slot_number(const struct timeline *timeline, uint64_t time)
 
 static void slot_add(struct slot *slot, const struct slot *more)
 {
-	add(&slot->count, more->count);
-	add(&slot->busy, more->busy);
-	add(&slot->waiting, more->waiting);
-	add(&slot->aborted, more->aborted);
+	saturating_increase(&slot->count, more->count);
+	saturating_increase(&slot->busy, more->busy);
+	saturating_increase(&slot->waiting, more->waiting);
+	saturating_increase(&slot->aborted, more->aborted);
 }
 
 /* Doubles the width of the slots. */
@@ -167,9 +162,9 @@ bool timeline_add(struct timeline *timeline, const struct track_key *key, const 
 	if (!timeline->has_time || event->end > timeline->end)
 		timeline->end = event->end;
 	timeline->has_time = true;
-	add(&track->count, event->count);
-	add(&track->busy, event->busy);
-	add(&track->waiting, event->waiting);
+	saturating_increase(&track->count, event->count);
+	saturating_increase(&track->busy, event->busy);
+	saturating_increase(&track->waiting, event->waiting);
 	track->aborted += key->kind == IAPROF_TRACK_JOBS && event->state == IAPROF_JOB_ABORTED;
 	track->in_flight += key->kind == IAPROF_TRACK_JOBS && event->state == IAPROF_JOB_IN_FLIGHT;
 	if (track->slots) {

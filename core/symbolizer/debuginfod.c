@@ -33,7 +33,7 @@
 #define FILES_OF_OWNER_MAX 16
 #define FETCHES_MAX 4
 #define FETCH_SECONDS "60"
-/* A number as text. */
+
 #define TEXT_OF(number) TEXT_OF_ARGUMENT(number)
 #define TEXT_OF_ARGUMENT(number) #number
 /* Maximum wait for a file that the profile of an interval needs, while the run is not ending. */
@@ -202,7 +202,7 @@ static int start(struct debuginfod *debuginfod, struct fetch *fetch)
 	return fetch->pid < 0 ? -errno : 0;
 }
 
-static struct fetch *find(struct debuginfod *debuginfod, const void *build_id, size_t size, struct fetch *wanted)
+static struct fetch *find_fetch(struct debuginfod *debuginfod, const void *build_id, size_t size, struct fetch *wanted)
 {
 	sodium_bin2hex(wanted->id, sizeof wanted->id, build_id, size);
 	for (size_t i = 0; i < debuginfod->fetches.count; i++)
@@ -218,7 +218,7 @@ int debuginfod_open(struct debuginfod *debuginfod, const void *build_id, size_t 
 	size_t running = 0, of_owner = 0;
 	if (size < 2 || size > BUILD_ID_SIZE_MAX)
 		return -ENOENT;
-	struct fetch *fetch = find(debuginfod, build_id, size, &wanted);
+	struct fetch *fetch = find_fetch(debuginfod, build_id, size, &wanted);
 	if (fetch && !collect(debuginfod, fetch))
 		return -EAGAIN;
 	if (fetch)
@@ -246,7 +246,7 @@ bool debuginfod_wait(struct debuginfod *debuginfod, const void *build_id, size_t
 	struct deadline run_end = budget_end(debuginfod->budget);
 	uint64_t half = deadline_left(&run_end) / 2; /* the image is still to be read */
 	struct deadline deadline = deadline_make(NULL, half < WAIT_MAX ? half : WAIT_MAX);
-	struct fetch *fetch = size <= BUILD_ID_SIZE_MAX ? find(debuginfod, build_id, size, &wanted) : NULL;
+	struct fetch *fetch = size <= BUILD_ID_SIZE_MAX ? find_fetch(debuginfod, build_id, size, &wanted) : NULL;
 	while (fetch && !collect(debuginfod, fetch)) {
 		uint64_t left = deadline_left(&deadline);
 		struct pollfd ended = { .fd = fetch->process, .events = POLLIN };

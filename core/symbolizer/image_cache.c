@@ -114,7 +114,7 @@ void image_cache_count(const struct image_cache *cache, uint64_t *images, uint64
 }
 
 /* Takes ownership of the image. */
-static int add(struct image_cache *cache, const struct image_entry *entry)
+static int add_entry(struct image_cache *cache, const struct image_entry *entry)
 {
 	if (keyed_array_add(&cache->entries, entry) != POSITION_NONE)
 		return entry->code;
@@ -323,7 +323,7 @@ static int get_file(struct image_cache *cache, const struct process *process, co
 			entry.awaits = false;
 			entry.code = load_again(cache, &file, mapping->path, &entry.image);
 		}
-		code = add(cache, &entry);
+		code = add_entry(cache, &entry);
 		if (code)
 			return code;
 		limit_readers(cache);
@@ -365,8 +365,8 @@ size_t image_cache_lines(struct image_cache *cache, struct remote_image *image, 
 	return count;
 }
 
-static int get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
-	       enum budget_patience patience, struct remote_image **image)
+static int get_image(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
+		     enum budget_patience patience, struct remote_image **image)
 {
 	uint64_t hash = hash_u64((uint64_t)process->serial << 32 | mapping->serial);
 	struct recent *recent = &cache->recent[hash % RECENT_COUNT];
@@ -393,17 +393,17 @@ static int get(struct image_cache *cache, const struct process *process, const s
 int image_cache_get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
 		    struct remote_image **image)
 {
-	return get(cache, process, mapping, cache->gave_up ? BUDGET_QUICK : BUDGET_FULL, image);
+	return get_image(cache, process, mapping, cache->gave_up ? BUDGET_QUICK : BUDGET_FULL, image);
 }
 
-void image_cache_look_ahead(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
-			    uint64_t address, enum budget_patience patience)
+void image_cache_prefetch(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
+			  uint64_t address, enum budget_patience patience)
 {
 	struct remote_image *image;
-	if (get(cache, process, mapping, patience, &image) || !image->units.count ||
+	if (get_image(cache, process, mapping, patience, &image) || !image->units.count ||
 	    !remote_image_address(image, address - mapping->start + mapping->file_offset, &address))
 		return;
-	remote_image_look_ahead(image, &cache->context, address);
+	remote_image_prefetch(image, &cache->context, address);
 	limit_readers(cache);
 }
 

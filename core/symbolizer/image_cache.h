@@ -36,8 +36,8 @@ int image_cache_get(struct image_cache *cache, const struct process *process, co
  * Prefetches the image mapped at an address of the process, and its source lines. Files that exceed the quick limits
  * are deferred.
  */
-void image_cache_look_ahead(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
-			    uint64_t address, enum budget_patience patience);
+void image_cache_prefetch(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
+			  uint64_t address, enum budget_patience patience);
 /* Ends children that have not been asked for debug information for a minute, and closes files not used as long. */
 void image_cache_rest(struct image_cache *cache);
 /* Begins a period. With release_unused, frees the images that were not found in the previous one. */

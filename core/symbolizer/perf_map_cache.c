@@ -311,8 +311,8 @@ static void refresh(struct perf_map_cache *cache, struct slot *slot, const struc
 }
 
 /* Sends a lookup to the child of a map. Returns the name, or NULL; ends a child that fails. */
-static const char *ask(struct perf_map_cache *cache, struct slot *slot, struct map *map, uint64_t address,
-		       uint64_t *start)
+static const char *request_name(struct perf_map_cache *cache, struct slot *slot, struct map *map, uint64_t address,
+				uint64_t *start)
 {
 	struct deadline deadline = budget_deadline(cache->budget, &map->identity, BUDGET_FULL);
 	deadline.helper = &map->child.process;
@@ -342,10 +342,10 @@ static const char *ask(struct perf_map_cache *cache, struct slot *slot, struct m
 	return answer.size ? cache->name : NULL;
 }
 
-static const char *find(struct perf_map_cache *cache, struct slot *slot, uint64_t address, uint64_t *start)
+static const char *find_name(struct perf_map_cache *cache, struct slot *slot, uint64_t address, uint64_t *start)
 {
 	struct map *map = slot->file.inode ? find_map(cache, &slot->file) : NULL;
-	return map ? ask(cache, slot, map, address, start) : NULL;
+	return map ? request_name(cache, slot, map, address, start) : NULL;
 }
 
 const char *perf_map_cache_find(struct perf_map_cache *cache, const struct process *process, uint64_t address,
@@ -354,9 +354,9 @@ const char *perf_map_cache_find(struct perf_map_cache *cache, const struct proce
 	struct slot *slot = &cache->slots[process->serial % SLOT_COUNT];
 	if (slot->process != process->serial)
 		*slot = (struct slot){ .process = process->serial };
-	const char *name = find(cache, slot, address, start);
+	const char *name = find_name(cache, slot, address, start);
 	if (name || slot->refused)
 		return name;
 	refresh(cache, slot, process);
-	return find(cache, slot, address, start);
+	return find_name(cache, slot, address, start);
 }

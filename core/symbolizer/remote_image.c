@@ -399,7 +399,7 @@ size_t remote_image_lines(struct remote_image *image, const struct remote_image_
 	return unit->state == UNIT_KNOWN ? debug_unit_find(&unit->unit, address, frames, capacity) : 0;
 }
 
-void remote_image_look_ahead(struct remote_image *image, const struct remote_image_context *context, uint64_t address)
+void remote_image_prefetch(struct remote_image *image, const struct remote_image_context *context, uint64_t address)
 {
 	const struct range *found = range_table_find(&image->unit_ranges, address);
 	if (found && image->units.items[found->value].state == UNIT_UNKNOWN)

@@ -69,6 +69,6 @@ bool remote_image_address(const struct remote_image *image, uint64_t file_offset
 size_t remote_image_lines(struct remote_image *image, const struct remote_image_context *context, uint64_t address,
 			  struct debug_frame *frames, size_t capacity);
 /* Prefetches what remote_image_lines() needs for an address, if that is quick. */
-void remote_image_look_ahead(struct remote_image *image, const struct remote_image_context *context, uint64_t address);
+void remote_image_prefetch(struct remote_image *image, const struct remote_image_context *context, uint64_t address);
 /* Ends the child, which is restarted when needed. */
 void remote_image_rest(struct remote_image *image, const struct remote_image_context *context);

@@ -73,7 +73,7 @@ static uint64_t key_hash(uint32_t process, uint32_t mapping, uint64_t address)
 	return hash_pair((uint64_t)process << 32 | mapping, address);
 }
 
-static struct answer *find(const struct resolver *resolver, uint32_t process, uint32_t mapping, uint64_t address)
+static struct answer *find_answer(const struct resolver *resolver, uint32_t process, uint32_t mapping, uint64_t address)
 {
 	hash_index_each (probe, &resolver->index, key_hash(process, mapping, address)) {
 		struct answer *answer = &resolver->answers.items[probe.position];
@@ -107,7 +107,7 @@ static bool push_frame(struct resolver *resolver, struct answer *answer, const s
 
 void resolver_learn(struct resolver *resolver, const struct iaprof_record_frames *record)
 {
-	if (find(resolver, record->process, record->mapping, record->address))
+	if (find_answer(resolver, record->process, record->mapping, record->address))
 		return;
 	struct answer *answer = begin_answer(resolver, record->process, record->mapping, record->address);
 	if (!answer)
@@ -268,7 +268,8 @@ size_t resolver_resolve(struct resolver *resolver, struct process *process, uint
 		return 1;
 	const struct mapping *mapping =
 		process ? process_mapping_at(resolver->options.processes, process, address, time) : NULL;
-	struct answer *answer = find(resolver, process ? process->serial : 0, mapping ? mapping->serial : 0, address);
+	struct answer *answer =
+		find_answer(resolver, process ? process->serial : 0, mapping ? mapping->serial : 0, address);
 	if (!answer)
 		answer = ask_symbolizer(resolver, process, mapping, time, address);
 	if (!answer || !answer->count)
@@ -284,12 +285,12 @@ size_t resolver_resolve(struct resolver *resolver, struct process *process, uint
 	return count;
 }
 
-void resolver_look_ahead(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
-			 enum budget_patience patience)
+void resolver_prefetch(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
+		       enum budget_patience patience)
 {
 	const struct mapping *mapping = process_mapping_at(resolver->options.processes, process, address, time);
 	if (mapping)
-		symbolizer_look_ahead(resolver->options.symbolizer, process, mapping, address, patience);
+		symbolizer_prefetch(resolver->options.symbolizer, process, mapping, address, patience);
 }
 
 uint32_t resolver_runtimes(const struct resolver *resolver)

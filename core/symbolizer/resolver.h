@@ -44,9 +44,9 @@ void resolver_learn_module(struct resolver *resolver, const struct iaprof_record
 size_t resolver_resolve(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
 			uint32_t *frames, size_t capacity);
 
-/* Prefetches data for resolver_resolve() of the same address: see symbolizer_look_ahead(). */
-void resolver_look_ahead(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
-			 enum budget_patience patience);
+/* Prefetches data for resolver_resolve() of the same address: see symbolizer_prefetch(). */
+void resolver_prefetch(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
+		       enum budget_patience patience);
 
 /* Returns which runtimes (jit_runtime.h) generated code without names: bit n is runtime n. */
 uint32_t resolver_runtimes(const struct resolver *resolver);

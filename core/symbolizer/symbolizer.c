@@ -338,11 +338,11 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 	return resolve_in_image(symbolizer, image, symbols[0], symbols, capacity);
 }
 
-void symbolizer_look_ahead(struct symbolizer *symbolizer, const struct process *process, const struct mapping *mapping,
-			   uint64_t address, enum budget_patience patience)
+void symbolizer_prefetch(struct symbolizer *symbolizer, const struct process *process, const struct mapping *mapping,
+			 uint64_t address, enum budget_patience patience)
 {
 	if (!is_anonymous(mapping->path))
-		image_cache_look_ahead(symbolizer->images, process, mapping, address, patience);
+		image_cache_prefetch(symbolizer->images, process, mapping, address, patience);
 }
 
 void symbolizer_give_up(struct symbolizer *symbolizer)

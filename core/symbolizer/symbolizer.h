@@ -61,8 +61,8 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 			       const struct mapping *mapping, uint64_t address, struct symbol *symbols,
 			       size_t capacity);
 /* Prefetches data of the mapped file for symbolizer_resolve_user(). With BUDGET_QUICK, only if that is quick. */
-void symbolizer_look_ahead(struct symbolizer *symbolizer, const struct process *process, const struct mapping *mapping,
-			   uint64_t address, enum budget_patience patience);
+void symbolizer_prefetch(struct symbolizer *symbolizer, const struct process *process, const struct mapping *mapping,
+			 uint64_t address, enum budget_patience patience);
 /* Returns whether the code of a mapping with this path was generated at run time. */
 bool symbolizer_is_generated(const char *path);
 /*

@@ -18,10 +18,11 @@
 /* Limit on items per table of a message. The largest libraries of GPU kernels have 100,000 functions. */
 #define COUNT_MAX ((uint32_t)1 << 22)
 
-/* How often a child that does not answer is asked whether its decoder returns, ns: it is to be named within 5 s. */
+/* Interval at which a child that does not answer is tested for a hanging decoder, ns: it must be reported within 5 s.
+ */
 #define EXAMINE_PERIOD (2 * NANOSECONDS_PER_SECOND)
 /*
- * At the end of a run, other code waits for the same deadline: a decoder that hangs, which two questions show, costs a
+ * At the end of a run, other code waits for the same deadline: a decoder that hangs, which two tests show, costs a
  * quarter of the time.
  */
 #define EXAMINE_PARTS_AT_END 8
@@ -68,7 +69,7 @@ static bool failure_text(int result, char *text, size_t size)
 	return true;
 }
 
-static int take(struct remote_code *code, uint64_t bytes)
+static int charge_bytes(struct remote_code *code, uint64_t bytes)
 {
 	if (!budget_take(code->context->budget, &code->request.owner, bytes))
 		return -EDQUOT;
@@ -76,7 +77,7 @@ static int take(struct remote_code *code, uint64_t bytes)
 	return 0;
 }
 
-static void rest(struct remote_code *code)
+static void end_child(struct remote_code *code)
 {
 	worker_child_end(code->pool, &code->child);
 	for (size_t i = 0; i < REMOTE_CODE_AWAKE_MAX; i++)
@@ -111,7 +112,7 @@ static struct remote_code **make_room(struct remote_code *code)
 	if (free_place && !of_others)
 		return free_place;
 	struct remote_code **replaced = oldest(awake, of_others);
-	rest(*replaced);
+	end_child(*replaced);
 	return replaced;
 }
 
@@ -119,7 +120,7 @@ void remote_code_free(struct remote_code *code)
 {
 	if (!code)
 		return;
-	rest(code);
+	end_child(code);
 	budget_give_back(code->context->budget, &code->request.owner, code->taken);
 	if (code->request.descriptor >= 0)
 		close(code->request.descriptor);
@@ -133,16 +134,16 @@ void remote_code_free(struct remote_code *code)
 	free(code);
 }
 
-static bool is_plausible(const struct worker_code *head, uint64_t rest)
+static bool is_plausible(const struct worker_code *head, uint64_t end_child)
 {
 	return head->addresses > IAPROF_IMAGE_ADDRESSES_UNSTATED &&
 	       head->addresses <= IAPROF_IMAGE_ADDRESSES_RELATIVE && head->section_count <= COUNT_MAX &&
 	       head->function_count <= COUNT_MAX && head->attribute_count <= COUNT_MAX &&
 	       head->caller_count <= COUNT_MAX && head->text_count <= head->text_size &&
-	       rest == head->section_count * sizeof(struct worker_section) +
-			       head->function_count * sizeof(struct worker_code_function) +
-			       head->attribute_count * sizeof(struct worker_attribute) +
-			       head->caller_count * sizeof(uint32_t) + (uint64_t)head->text_size;
+	       end_child == head->section_count * sizeof(struct worker_section) +
+				    head->function_count * sizeof(struct worker_code_function) +
+				    head->attribute_count * sizeof(struct worker_attribute) +
+				    head->caller_count * sizeof(uint32_t) + (uint64_t)head->text_size;
 }
 
 static bool add_section(struct remote_code *code, const struct worker_code *head, const struct worker_section *sent,
@@ -228,13 +229,13 @@ static int take_tables(struct remote_code *code, const struct worker_code *head,
 }
 
 static int read_tables(struct remote_code *code, const struct remote_reader *reader, const struct worker_code *head,
-		       uint64_t rest)
+		       uint64_t end_child)
 {
 	CLEANUP_FREE char *bytes = NULL;
 	CLEANUP(remote_texts_free) struct remote_texts texts = { 0 };
-	int result = remote_read_bytes(reader, rest, &bytes);
+	int result = remote_read_bytes(reader, end_child, &bytes);
 	if (!result)
-		result = remote_texts_keep(&texts, &code->strings, bytes + rest - head->text_size, head->text_size,
+		result = remote_texts_keep(&texts, &code->strings, bytes + end_child - head->text_size, head->text_size,
 					   head->text_count);
 	return result ? result : take_tables(code, head, bytes, &texts);
 }
@@ -254,8 +255,8 @@ static struct deadline make_deadline(const struct remote_reader *reader, uint64_
 }
 
 /*
- * Waits for the answer, and asks in between whether the decoder returns, at least twice before the deadline. That of
- * the run may be set meanwhile.
+ * Waits for the answer, and tests in between whether the decoder hangs, at least twice before the deadline. The run's
+ * deadline may be set meanwhile.
  */
 static int wait_for_answer(const struct remote_code *code, const struct remote_reader *reader)
 {
@@ -321,16 +322,16 @@ static int load(struct remote_code *code, struct remote_reader *reader)
 {
 	struct worker_code head;
 	uint64_t left;
-	int result = take(code, code->request.identity.size);
+	int result = charge_bytes(code, code->request.identity.size);
 	if (!result)
 		result = start(code, reader, &head, &left);
 	if (!result)
-		result = take(code, 2 * left);
+		result = charge_bytes(code, 2 * left);
 	return result ? result : read_tables(code, reader, &head, left);
 }
 
 /* Takes ownership of the descriptor immediately, so that remote_code_free() releases everything after a failure. */
-static struct remote_code *make(struct remote_code_context *context, const struct remote_code_request *request)
+static struct remote_code *allocate_code(struct remote_code_context *context, const struct remote_code_request *request)
 {
 	struct remote_code *code = calloc(1, sizeof *code);
 	if (!code) {
@@ -350,7 +351,7 @@ int remote_code_load(struct remote_code **code, struct remote_code_context *cont
 {
 	*code = NULL;
 	struct remote_reader reader = { .deadline = budget_deadline(context->budget, &request->owner, BUDGET_FULL) };
-	struct remote_code *made = make(context, request);
+	struct remote_code *made = allocate_code(context, request);
 	int result = made && made->pool ? 0 : -ENOMEM;
 	if (!result && budget_is_spent(context->budget, &request->owner))
 		result = -ETIME;
@@ -376,8 +377,8 @@ const char *remote_code_reason(const struct remote_code_context *context, uint32
 	return text;
 }
 
-/* Starts its child again if it was ended. The tables that it sends are already known. */
-static int wake(struct remote_code *code, struct remote_reader *reader)
+/* Restarts the child if it was ended, and skips the tables that it sends again. */
+static int restart_child(struct remote_code *code, struct remote_reader *reader)
 {
 	struct worker_code head;
 	uint64_t left;
@@ -388,7 +389,7 @@ static int wake(struct remote_code *code, struct remote_reader *reader)
 	return result ? result : remote_read_over(reader, left);
 }
 
-static int ask(struct remote_code *code, const struct remote_reader *reader, uint64_t address)
+static int request_place(struct remote_code *code, const struct remote_reader *reader, uint64_t address)
 {
 	struct worker_find_places places = { .address = address };
 	struct iovec request = { &places, sizeof places };
@@ -398,22 +399,22 @@ static int ask(struct remote_code *code, const struct remote_reader *reader, uin
 	if (!result && !remote_places_are_plausible(&head, answer.rest))
 		result = -EBADMSG;
 	if (!result)
-		result = take(code, 2 * answer.rest);
+		result = charge_bytes(code, 2 * answer.rest);
 	return result ? result : remote_places_read(&code->places, reader, &head, answer.rest, address);
 }
 
-/* Has another worker read the code, if its decoder was found to hang with other code. */
+/* Selects another worker for the code if its decoder hung with other code. */
 static void choose_worker(struct remote_code *code)
 {
 	struct worker_pool *pool = code_workers_get(code->context->workers, code->request.machine);
 	if (!pool || pool == code->pool)
 		return;
-	rest(code);
+	end_child(code);
 	code->pool = pool;
 }
 
-/* Requests what is at an address. After a failure, no further address of the image is tried. */
-static const struct remote_place *fetch(struct remote_code *code, uint64_t address)
+/* Requests the place at an address. After a failure, no further address of the image is requested. */
+static const struct remote_place *fetch_place(struct remote_code *code, uint64_t address)
 {
 	struct budget *budget = code->context->budget;
 	if (code->failed)
@@ -421,19 +422,19 @@ static const struct remote_place *fetch(struct remote_code *code, uint64_t addre
 	struct remote_reader reader = { .deadline = budget_deadline(budget, &code->request.owner, BUDGET_FULL) };
 	choose_worker(code);
 	reader.deadline.helper = &code->child.process;
-	int result = budget_is_spent(budget, &code->request.owner) ? -ETIME : wake(code, &reader);
+	int result = budget_is_spent(budget, &code->request.owner) ? -ETIME : restart_child(code, &reader);
 	if (!result)
-		result = ask(code, &reader, address);
+		result = request_place(code, &reader, address);
 	code->used = clock_monotonic();
 	if (!result) {
 		budget_charge_excess(budget, &code->request.owner, &reader.deadline);
 		return remote_places_find(&code->places, address);
 	}
-	/* One that had long enough to be read is slow itself. */
+	/* Blames the run's deadline, not the image, unless reading it took long. */
 	if (result == -ETIMEDOUT && budget_is_over(budget) && deadline_spent(&reader.deadline) < BUDGET_TIME_OTHER)
 		result = -ECANCELED;
 	code->failed = true;
-	rest(code);
+	end_child(code);
 	char text[128];
 	budget_refuse(budget, &code->request.owner, code->request.name,
 		      remote_code_reason(code->context, code->request.machine, result, text, sizeof text),
@@ -441,10 +442,10 @@ static const struct remote_place *fetch(struct remote_code *code, uint64_t addre
 	return NULL;
 }
 
-static const struct remote_place *get(struct remote_code *code, uint64_t address)
+static const struct remote_place *find_place(struct remote_code *code, uint64_t address)
 {
 	const struct remote_place *place = remote_places_find(&code->places, address);
-	return place ? place : fetch(code, address);
+	return place ? place : fetch_place(code, address);
 }
 
 static void set_instruction(struct iaprof_code_instruction *instruction, const struct remote_place *place)
@@ -463,7 +464,7 @@ bool remote_code_find(struct remote_code *code, uint64_t address, struct code_pl
 	place->instruction = (struct iaprof_code_instruction){ .struct_size = sizeof place->instruction };
 	if (!code_table_find(&code->table, address, &place->location))
 		return false;
-	const struct remote_place *found = get(code, address);
+	const struct remote_place *found = find_place(code, address);
 	if (!found) {
 		const struct code_function *function = place->location.function, *kernel = place->location.kernel;
 		place->function_count = 0;
@@ -495,7 +496,7 @@ size_t remote_code_producers(struct remote_code *code, uint64_t address, struct 
 	struct code_location location;
 	*flags = IAPROF_PRODUCERS_INCOMPLETE;
 	const struct remote_place *place =
-		code_table_find(&code->table, address, &location) ? get(code, address) : NULL;
+		code_table_find(&code->table, address, &location) ? find_place(code, address) : NULL;
 	if (!place)
 		return 0;
 	size_t count = place->producer_count < capacity ? place->producer_count : capacity;

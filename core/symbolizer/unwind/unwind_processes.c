@@ -34,7 +34,7 @@
 #define RETIRE_AFTER (5 * NANOSECONDS_PER_SECOND)
 /*
  * Interval at which the tables of unused files are withdrawn, and time after which a file is unused: programs that are
- * started again and again keep theirs.
+ * started repeatedly keep theirs.
  */
 #define RELEASE_PERIOD (10 * NANOSECONDS_PER_SECOND)
 #define RELEASE_AFTER (60 * NANOSECONDS_PER_SECOND)
@@ -203,7 +203,7 @@ static void send_process(struct unwind_processes *processes, struct followed_pro
 	processes->deliver(processes->context, process->key, process->execution, &made);
 }
 
-/* Returns the file of a mapping: from the previous look-up of the process, or by a search. */
+/* Returns the file of a mapping: from the previous ranges of the process, or by a search. */
 static uint32_t find_file(struct unwind_processes *processes, const struct followed_process *before, size_t *next,
 			  const struct unwind_files_request *request)
 {
@@ -217,8 +217,8 @@ static uint32_t find_file(struct unwind_processes *processes, const struct follo
 	return unwind_files_find(processes->files, request);
 }
 
-/* Looks up the mappings of a process. Returns their number. */
-static size_t look_up(struct unwind_processes *processes, struct followed_process *process)
+/* Updates the ranges of a process from the process table. Returns their number. */
+static size_t update_mappings(struct unwind_processes *processes, struct followed_process *process)
 {
 	uint64_t now = clock_monotonic();
 	struct process *image = process_table_find(processes->table, process->key, now);
@@ -310,9 +310,9 @@ static void refresh(struct unwind_processes *processes, struct followed_process 
 	    (has_no_room(processes, process) && !withdraw_ended(processes, process, true)))
 		return refuse(processes, process);
 	struct deadline since = budget_deadline(budget, &owner, BUDGET_FULL);
-	if (depth == OF_MAPS || (!look_up(processes, process) && !process->is_refused)) {
+	if (depth == OF_MAPS || (!update_mappings(processes, process) && !process->is_refused)) {
 		read_maps(processes, process);
-		look_up(processes, process);
+		update_mappings(processes, process);
 	}
 	uint64_t spent = deadline_spent(&since);
 	if (spent > TIME_USUAL)
@@ -332,7 +332,7 @@ void unwind_processes_request(struct unwind_processes *processes, uint32_t pid, 
 	struct followed_process *process = add_process(processes, pid);
 	if (!process)
 		return;
-	/* Of a sample that was copied before its process ran another program. */
+	/* The sample was copied before its process executed another program. */
 	if (process->is_replaced && process->execution == execution) {
 		process->is_asked = true;
 		send_process(processes, process);
@@ -366,8 +366,8 @@ void unwind_processes_prepare(struct unwind_processes *processes, uint32_t pid)
 /* Records. */
 
 /*
- * Gives a new process the mappings of its parent, and the number of its execution. They are not delivered yet: most
- * forks soon run another program, or end.
+ * Copies the mappings of the parent, and its execution number, to a new process. They are not delivered yet: most forks
+ * soon execute another program, or end.
  */
 static void take_fork(struct unwind_processes *processes, uint32_t pid, uint32_t parent_pid)
 {
@@ -423,7 +423,7 @@ void unwind_processes_take(struct unwind_processes *processes, const struct iapr
 	} else if (record->type == IAPROF_RECORD_MAPPING) {
 		const struct iaprof_record_mapping *mapping = (const void *)record;
 		(void)!process_table_mapping(processes->table, mapping, text);
-		/* A child of a sampled process whose new program was not sampled yet is looked up when it is. */
+		/* The new program of a child of a sampled process is looked up when it is first sampled. */
 		struct followed_process *process = find_process(processes, mapping->pid);
 		if (process && (process->is_asked || process->is_prepared))
 			process->is_changed = true;

@@ -296,7 +296,7 @@ static bool fits(const struct unwind_table *table, const struct function *functi
 	       table->rows.count + (function->end - function->start) < UNWIND_ROWS_MAX;
 }
 
-static void make(struct maker *maker)
+static void build_table(struct maker *maker)
 {
 	struct unwind_table *table = maker->table;
 	uint64_t end = 0;
@@ -331,7 +331,7 @@ int unwind_table_make(struct unwind_table *table, const struct elf_file *elf)
 	hash_key_make(&maker.hash_key);
 	maker.failed = !hash_index_push(&maker.index, hash_rule(&maker, &none), &table->rules, none);
 	list_functions(&maker, elf, data, header.sh_addr);
-	make(&maker);
+	build_table(&maker);
 	keyed_array_free(&maker.commons);
 	array_free(&maker.functions);
 	hash_index_free(&maker.index);

@@ -183,14 +183,14 @@ static bool is_only_user(void)
  * Returns whether the process must and can change its user: an unprivileged run keeps its user, and root without the
  * capabilities to change it lacks the dangerous ones as well.
  */
-static bool can_leave_root(void)
+static bool can_change_user(void)
 {
 	capng_get_caps_process();
 	return geteuid() == 0 && !is_only_user() && capng_have_capability(CAPNG_EFFECTIVE, CAP_SETUID) &&
 	       capng_have_capability(CAPNG_EFFECTIVE, CAP_SETGID);
 }
 
-static int leave_root(void)
+static int change_user(void)
 {
 	uint32_t random = 0;
 	if (getrandom(&random, sizeof random, 0) != sizeof random)
@@ -200,7 +200,7 @@ static int leave_root(void)
 }
 
 /* Changes to a root folder without files that can be opened: it contains only entries for this process. */
-static void leave_files(void)
+static void enter_empty_root(void)
 {
 	if (geteuid() == 0 && chroot("/proc/self/fdinfo")) {
 		/* Without CAP_SYS_CHROOT, the system call filter must suffice. */
@@ -210,14 +210,14 @@ static void leave_files(void)
 int confinement_enter(void)
 {
 	volunteer_for_out_of_memory();
-	bool can_leave = can_leave_root();
+	bool changes_user = can_change_user();
 	if (!HAS_SANITIZER)
-		leave_files();
+		enter_empty_root();
 	if (chdir("/") || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	capng_clear(CAPNG_SELECT_BOUNDS);
 	capng_apply(CAPNG_SELECT_BOUNDS); /* requires CAP_SETPCAP, which an unprivileged run does not have */
-	int code = can_leave ? leave_root() : 0;
+	int code = changes_user ? change_user() : 0;
 	if (code)
 		return code;
 	capng_clear(CAPNG_SELECT_BOTH);
