@@ -73,14 +73,14 @@ void plugin_call_end(const struct plugin_call *before)
 		note_callback(before->callback);
 }
 
-static void append(char *line, size_t size, const char *text)
+static void append_text(char *line, size_t size, const char *text)
 {
 	size_t length = strlen(line), room = size - 1 - length, count = strlen(text);
 	memcpy(line + length, text, count < room ? count : room);
 	line[length + (count < room ? count : room)] = '\0';
 }
 
-_Noreturn void process_leave(int status)
+_Noreturn void process_exit_immediately(int status)
 {
 	for (;;)
 		syscall(SYS_exit_group, status);
@@ -92,28 +92,28 @@ static _Noreturn void end_process(const struct plugin_call *call, const char *wh
 	char line[512] = "iaprof: ";
 	if (report_end) {
 		report_end(call->callback, what);
-		process_leave(1);
+		process_exit_immediately(1);
 	}
 	clean_up();
 	if (call->callback) {
-		append(line, sizeof line - 1, call->kind);
-		append(line, sizeof line - 1, " ");
-		append(line, sizeof line - 1, call->name);
-		append(line, sizeof line - 1, ": ");
+		append_text(line, sizeof line - 1, call->kind);
+		append_text(line, sizeof line - 1, " ");
+		append_text(line, sizeof line - 1, call->name);
+		append_text(line, sizeof line - 1, ": ");
 	}
-	append(line, sizeof line - 1, what);
+	append_text(line, sizeof line - 1, what);
 	if (call->callback) {
-		append(line, sizeof line - 1, " in callback ");
-		append(line, sizeof line - 1, call->callback);
+		append_text(line, sizeof line - 1, " in callback ");
+		append_text(line, sizeof line - 1, call->callback);
 	}
-	append(line, sizeof line, "\n");
+	append_text(line, sizeof line, "\n");
 	/* Does not block on a full pipe, which may have no reader. */
 	struct pollfd standard_error = { .fd = STDERR_FILENO, .events = POLLOUT };
 	if (poll(&standard_error, 1, READER_PATIENCE) > 0) {
 		ssize_t written = write(STDERR_FILENO, line, strlen(line));
 		(void)written;
 	}
-	process_leave(1);
+	process_exit_immediately(1);
 }
 
 static void handle(int number)
@@ -123,7 +123,7 @@ static void handle(int number)
 		for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++)
 			if (fatal_signals[i].number == number) {
 				char what[64] = "crashed with ";
-				append(what, sizeof what, fatal_signals[i].name);
+				append_text(what, sizeof what, fatal_signals[i].name);
 				end_process(&current, what);
 			}
 	/* The fault occurs again when the handler returns; other signals are raised again. */
@@ -145,7 +145,7 @@ _Noreturn void plugin_call_exit(int status)
 		end_process(&current, "called _exit()");
 	if (current.callback && report_failure)
 		report_failure(PLUGIN_FAILURE_EXIT_AT_ONCE, current.callback);
-	process_leave(status);
+	process_exit_immediately(status);
 }
 
 static void install(void (*handler)(int number))
@@ -181,7 +181,7 @@ static void handle_in_helper(int number)
 {
 	if (current.callback)
 		report_failure(number, current.callback);
-	process_leave(1);
+	process_exit_immediately(1);
 }
 
 static void at_exit_of_helper(void)

@@ -36,7 +36,7 @@ enum plugin_failure { PLUGIN_FAILURE_EXIT = 128, PLUGIN_FAILURE_EXIT_AT_ONCE, PL
  */
 void plugin_call_report_failures(void (*report)(int failure, const char *callback));
 /* Ends the process like _exit(); also from a signal handler while a callback runs. */
-_Noreturn void process_leave(int status);
+_Noreturn void process_exit_immediately(int status);
 /* Ends the process like _exit(); in a callback with status 1 and a line that names the callback. */
 _Noreturn void plugin_call_exit(int status);
 /*

@@ -87,11 +87,11 @@ _Noreturn void plugin_description_main(const char *path)
 	put_string(&text, error.text);
 	if (plugin)
 		put_plugin(&text, plugin);
-	/* What is missing is noticed by the reader. */
+	/* The reader detects a truncated description. */
 	if (!text.failed)
 		(void)file_write(DESCRIPTOR, text.data, text.size);
 	fflush(stdout);
-	process_leave(0);
+	process_exit_immediately(0);
 }
 
 struct reader {
@@ -101,7 +101,7 @@ struct reader {
 	bool failed;
 };
 
-static void take(struct reader *reader, void *bytes, size_t size)
+static void read_bytes(struct reader *reader, void *bytes, size_t size)
 {
 	reader->failed |= size > reader->left;
 	if (reader->failed) {
@@ -113,10 +113,10 @@ static void take(struct reader *reader, void *bytes, size_t size)
 	reader->left -= size;
 }
 
-static const char *take_string(struct reader *reader)
+static const char *read_string(struct reader *reader)
 {
 	uint32_t length;
-	take(reader, &length, sizeof length);
+	read_bytes(reader, &length, sizeof length);
 	if (reader->failed || length == NO_STRING)
 		return NULL;
 	reader->failed = length > reader->left;
@@ -129,10 +129,10 @@ static const char *take_string(struct reader *reader)
 	return string;
 }
 
-static const char *const *take_strings(struct reader *reader)
+static const char *const *read_strings(struct reader *reader)
 {
 	uint32_t count;
-	take(reader, &count, sizeof count);
+	read_bytes(reader, &count, sizeof count);
 	if (reader->failed || count == NO_STRING)
 		return NULL;
 	reader->failed = count > COUNT_MAX_DESCRIPTION;
@@ -140,24 +140,24 @@ static const char *const *take_strings(struct reader *reader)
 		reader->failed ? NULL : arena_allocate(reader->memory, (count + (size_t)1) * sizeof *strings);
 	reader->failed |= !strings;
 	for (uint32_t i = 0; strings && i < count; i++)
-		strings[i] = take_string(reader);
+		strings[i] = read_string(reader);
 	if (strings)
 		strings[count] = NULL;
 	return strings;
 }
 
-static void take_option(struct reader *reader, struct iaprof_option *option)
+static void read_option(struct reader *reader, struct iaprof_option *option)
 {
-	take(reader, option, sizeof *option);
-	option->name = take_string(reader);
-	option->default_value = take_string(reader);
-	option->help = take_string(reader);
-	option->choices = take_strings(reader);
-	option->unit = take_string(reader);
-	option->alias = take_string(reader);
+	read_bytes(reader, option, sizeof *option);
+	option->name = read_string(reader);
+	option->default_value = read_string(reader);
+	option->help = read_string(reader);
+	option->choices = read_strings(reader);
+	option->unit = read_string(reader);
+	option->alias = read_string(reader);
 }
 
-/* In the place of a callback: shows that there is one. */
+/* Placeholder for a callback that is present in the plugin. */
 static void not_loaded(void)
 {
 	abort();
@@ -193,36 +193,36 @@ static void replace_callbacks(struct iaprof_plugin *plugin)
 	plugin->relocation_count = 0;
 }
 
-static void take_plugin(struct reader *reader, struct iaprof_plugin *plugin)
+static void read_plugin(struct reader *reader, struct iaprof_plugin *plugin)
 {
-	take(reader, plugin, sizeof *plugin);
+	read_bytes(reader, plugin, sizeof *plugin);
 	replace_callbacks(plugin);
 	plugin->size = sizeof *plugin;
-	plugin->name = take_string(reader);
-	plugin->version = take_string(reader);
-	plugin->description = take_string(reader);
-	plugin->extension = take_string(reader);
-	plugin->companions = take_strings(reader);
+	plugin->name = read_string(reader);
+	plugin->version = read_string(reader);
+	plugin->description = read_string(reader);
+	plugin->extension = read_string(reader);
+	plugin->companions = read_strings(reader);
 	reader->failed |= plugin->option_count > COUNT_MAX_DESCRIPTION;
 	size_t count = reader->failed ? 0 : plugin->option_count;
 	struct iaprof_option *options = count ? arena_allocate(reader->memory, count * sizeof *options) : NULL;
 	reader->failed |= count && !options;
 	for (size_t i = 0; options && i < count; i++)
-		take_option(reader, &options[i]);
+		read_option(reader, &options[i]);
 	plugin->options = options;
 	plugin->option_size = sizeof *options;
 }
 
-/* Builds a plugin from what the process has written. */
+/* Builds a plugin from the description that the process wrote. */
 static int parse(struct plugin *plugin, const char *path, const struct text *text, struct error *error)
 {
 	struct reader reader = { .memory = &plugin->memory, .bytes = text->data, .left = text->size };
 	struct iaprof_plugin description;
 	CLEANUP_FREE char *name = plugin_name_of_file(path);
-	const char *failure = take_string(&reader);
+	const char *failure = read_string(&reader);
 	if (failure && *failure)
 		return error_set(error, EINVAL, "%s", failure);
-	take_plugin(&reader, &description);
+	read_plugin(&reader, &description);
 	if (reader.failed || !name)
 		return error_set(error, EBADMSG, "plugin %s: its description is malformed", path);
 	int result = plugin_take_description(plugin, &description, name, error);
@@ -247,7 +247,7 @@ static int start(const char *path, pid_t *process, int *descriptor)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	/* What a constructor prints must not end up in the output of a sink. */
+	/* Text that a constructor prints must not appear in the output of a sink. */
 	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, ends[1], DESCRIPTOR);
 	posix_spawn_file_actions_addclosefrom_np(&actions, DESCRIPTOR + 1);

@@ -22,7 +22,7 @@ static void close_directory(DIR **directory)
 		closedir(*directory);
 }
 
-static struct registry_entry *find(struct registry *registry, const char *name)
+static struct registry_entry *find_entry(struct registry *registry, const char *name)
 {
 	for (size_t i = 0; i < registry->entries.count; i++)
 		if (!strcmp(registry->entries.items[i].name, name))
@@ -31,9 +31,9 @@ static struct registry_entry *find(struct registry *registry, const char *name)
 }
 
 /* Adds a plugin file, unless an earlier folder has one of the same name. */
-static int add(struct registry *registry, const char *name, const char *path, struct error *error)
+static int add_entry(struct registry *registry, const char *name, const char *path, struct error *error)
 {
-	if (find(registry, name))
+	if (find_entry(registry, name))
 		return 0;
 	struct registry_entry entry = { .name = strdup(name),
 					.path = strdup(path),
@@ -57,7 +57,7 @@ static int scan_folder(struct registry *registry, const char *folder, struct err
 		CLEANUP_FREE char *path = format_new("%s/%s", folder, file->d_name);
 		if (!path)
 			return error_set(error, ENOMEM, "out of memory");
-		int result = add(registry, name, path, error);
+		int result = add_entry(registry, name, path, error);
 		if (result)
 			return result;
 	}
@@ -154,7 +154,7 @@ static int add_named_folder(struct registry *registry, const char *folder, struc
 		result = error_set(error, ENOENT, "folder %s has no plugin, a file iaprof-NAME.so that can be read",
 				   folder);
 	for (size_t i = 0; !result && i < found.entries.count; i++) {
-		struct registry_entry *entry = &found.entries.items[i], *known = find(registry, entry->name);
+		struct registry_entry *entry = &found.entries.items[i], *known = find_entry(registry, entry->name);
 		entry->is_named = true;
 		if (known && !known->is_named) {
 			struct registry_entry other = *known;
@@ -262,12 +262,12 @@ static int fail_unknown(struct registry *registry, const char *name, uint32_t ki
 	return error_set(error, ENOENT, "no %s \"%s\" (iaprof --list lists the plugins)", plugin_kind_name(kind), name);
 }
 
-static struct plugin *get(struct registry *registry, const char *name, uint32_t kind, struct error *error)
+static struct plugin *get_plugin(struct registry *registry, const char *name, uint32_t kind, struct error *error)
 {
 	/* A path is registered as its own name, in addition to a plugin of that name in a folder. */
-	if (strchr(name, '/') && add(registry, name, name, error))
+	if (strchr(name, '/') && add_entry(registry, name, name, error))
 		return NULL;
-	struct registry_entry *entry = find(registry, name);
+	struct registry_entry *entry = find_entry(registry, name);
 	if (!entry) {
 		fail_unknown(registry, name, kind, error);
 		return NULL;
@@ -284,7 +284,7 @@ static struct plugin *get(struct registry *registry, const char *name, uint32_t 
 struct plugin *registry_get(struct registry *registry, const char *name, uint32_t kind, struct error *error)
 {
 	pthread_mutex_lock(&registry->lock);
-	struct plugin *plugin = get(registry, name, kind, error);
+	struct plugin *plugin = get_plugin(registry, name, kind, error);
 	pthread_mutex_unlock(&registry->lock);
 	return plugin;
 }

@@ -29,7 +29,7 @@ static bool is_there(const struct setup *setup, const char *name)
 }
 
 /* Shares the settings of a source for which its companion has an option of the same name and type. */
-static bool take_settings(struct instance_configuration *companion, const struct plugin *plugin,
+static bool copy_settings(struct instance_configuration *companion, const struct plugin *plugin,
 			  const struct instance_configuration *wanted, const struct plugin *source)
 {
 	for (size_t i = 0; i < wanted->settings.count; i++) {
@@ -43,8 +43,8 @@ static bool take_settings(struct instance_configuration *companion, const struct
 	return true;
 }
 
-static int add(struct setup *setup, const struct instance *source, const struct instance_configuration *wanted,
-	       const char *name, struct error *error)
+static int add_companion(struct setup *setup, const struct instance *source,
+			 const struct instance_configuration *wanted, const char *name, struct error *error)
 {
 	struct error problem = { 0 };
 	const struct plugin *plugin = registry_get(setup->registry, name, IAPROF_PLUGIN_SOURCE, &problem);
@@ -54,7 +54,7 @@ static int add(struct setup *setup, const struct instance *source, const struct 
 	}
 	struct instance_configuration configuration = { .plugin = (char *)name };
 	int result = 0;
-	if (!take_settings(&configuration, plugin, wanted, source->plugin))
+	if (!copy_settings(&configuration, plugin, wanted, source->plugin))
 		result = error_set(error, ENOMEM, "out of memory");
 	if (!result)
 		result = setup_add_source(setup, &configuration, source, error);
@@ -74,6 +74,6 @@ int companion_sources_add(struct setup *setup, const struct instance *source,
 	int result = 0;
 	for (; !result && names && *names; names++)
 		if (companion_source_is_wanted(source, *names) && !is_there(setup, *names))
-			result = add(setup, source, wanted, *names, error);
+			result = add_companion(setup, source, wanted, *names, error);
 	return result;
 }

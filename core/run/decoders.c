@@ -57,8 +57,8 @@ static int add_foreign(struct decoders *decoders, struct plugin *plugin, const s
 }
 
 /* Creates and configures a decoder. wanted: NULL for its defaults. Returns NULL on failure. */
-static struct configured_decoder *add(struct decoders *decoders, struct plugin *plugin,
-				      const struct instance_configuration *wanted, struct error *error)
+static struct configured_decoder *add_decoder(struct decoders *decoders, struct plugin *plugin,
+					      const struct instance_configuration *wanted, struct error *error)
 {
 	const struct instance_configuration defaults = { .plugin = (char *)plugin->description.name };
 	struct instance *instance =
@@ -105,7 +105,7 @@ int decoders_add(struct decoders *decoders, const struct instance_configuration 
 				 plugin->description.name, plugin->description.machine);
 	if (plugin->is_foreign)
 		return add_foreign(decoders, plugin, wanted, error);
-	return add(decoders, plugin, wanted, error) ? 0 : error->code;
+	return add_decoder(decoders, plugin, wanted, error) ? 0 : error->code;
 }
 
 /*
@@ -125,7 +125,7 @@ static struct decoder *load(struct decoders *decoders, uint32_t machine)
 			continue;
 		/* This may be another thread, where iaprof cannot make a copy of itself. */
 		struct configured_decoder *added =
-			(plugin->is_foreign ? add_without_instance : add)(decoders, plugin, NULL, &error);
+			(plugin->is_foreign ? add_without_instance : add_decoder)(decoders, plugin, NULL, &error);
 		if (added)
 			return &added->decoder;
 		log_message(IAPROF_LOG_WARNING, "instructions have no names: %s", error.text);
@@ -149,14 +149,14 @@ struct decoder *decoders_find(struct decoders *decoders, uint32_t machine)
 	return decoder;
 }
 
-static struct decoder *find(struct decoder_finder *finder, uint32_t machine)
+static struct decoder *find_for_finder(struct decoder_finder *finder, uint32_t machine)
 {
 	return decoders_find((struct decoders *)((char *)finder - offsetof(struct decoders, finder)), machine);
 }
 
 struct decoder_finder *decoders_finder(struct decoders *decoders)
 {
-	decoders->finder.find = find;
+	decoders->finder.find = find_for_finder;
 	return &decoders->finder;
 }
 

@@ -60,7 +60,7 @@ static void free_watch(struct loop_watch *watch)
 	free(watch);
 }
 
-static void sweep(struct loop *loop, bool all)
+static void free_watches(struct loop *loop, bool all)
 {
 	for (struct loop_watch **link = &loop->watches; *link;) {
 		struct loop_watch *watch = *link;
@@ -77,7 +77,7 @@ void loop_free(struct loop *loop)
 {
 	if (!loop)
 		return;
-	sweep(loop, true);
+	free_watches(loop, true);
 	if (loop->epoll >= 0)
 		close(loop->epoll);
 	if (loop->wake >= 0)
@@ -85,7 +85,7 @@ void loop_free(struct loop *loop)
 	free(loop);
 }
 
-static int add(struct loop *loop, struct loop_watch contents, uint32_t events, struct loop_watch **watch)
+static int add_watch(struct loop *loop, struct loop_watch contents, uint32_t events, struct loop_watch **watch)
 {
 	struct loop_watch *added = malloc(sizeof *added);
 	if (!added)
@@ -109,7 +109,8 @@ static int add(struct loop *loop, struct loop_watch contents, uint32_t events, s
 int loop_watch_descriptor(struct loop *loop, int fd, uint32_t events, void (*ready)(void *context, uint32_t events),
 			  void *context, struct loop_watch **watch)
 {
-	return add(loop, (struct loop_watch){ .descriptor = fd, .ready = ready, .context = context }, events, watch);
+	return add_watch(loop, (struct loop_watch){ .descriptor = fd, .ready = ready, .context = context }, events,
+			 watch);
 }
 
 static struct timespec timespec_of(uint64_t nanoseconds)
@@ -135,9 +136,9 @@ int loop_watch_timer(struct loop *loop, uint64_t period, void (*expired)(void *c
 	struct itimerspec timer = { .it_interval = timespec_of(period), .it_value = timespec_of(next) };
 	int result = timerfd_settime(descriptor, TFD_TIMER_ABSTIME, &timer, NULL) ? -errno : 0;
 	if (!result)
-		result = add(loop,
-			     (struct loop_watch){ .descriptor = descriptor, .expired = expired, .context = context },
-			     EPOLLIN, watch);
+		result = add_watch(
+			loop, (struct loop_watch){ .descriptor = descriptor, .expired = expired, .context = context },
+			EPOLLIN, watch);
 	if (result)
 		close(descriptor);
 	return result;
@@ -173,7 +174,7 @@ void loop_unwatch(struct loop *loop, struct loop_watch *watch)
 	loop_pause(watch);
 	watch->removed = true;
 	if (!loop->in_turn)
-		sweep(loop, false);
+		free_watches(loop, false);
 }
 
 static void call_back(struct loop_watch *watch, uint32_t events)
@@ -207,7 +208,7 @@ int loop_turn(struct loop *loop, uint64_t timeout_ns)
 		}
 	}
 	loop->in_turn = false;
-	sweep(loop, false);
+	free_watches(loop, false);
 	return 0;
 }
 

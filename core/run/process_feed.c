@@ -58,7 +58,7 @@ static int emit_events(void *context, const struct iaprof_batch *batch)
 	return result;
 }
 
-static void tell_lost(void *context, const char *reason, uint64_t begin, uint64_t count)
+static void send_lost(void *context, const char *reason, uint64_t begin, uint64_t count)
 {
 	struct run *run = context;
 	struct iaprof_record_lost record = { .begin = begin,
@@ -158,7 +158,7 @@ int process_feed_open(struct run *run, struct error *error)
 {
 	const struct iaprof_target *target = &run->services.target;
 	struct sideband_output output = {
-		.context = run, .intern = intern_event_text, .emit = emit_events, .lost = tell_lost
+		.context = run, .intern = intern_event_text, .emit = emit_events, .lost = send_lost
 	};
 	run->sideband = sideband_new(&output, target->pids, target->pid_count, target->flags & IAPROF_TARGET_CHILDREN,
 				     0, error);

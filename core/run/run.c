@@ -62,7 +62,7 @@ static enum exit_status run_once(const struct configuration *configuration, stru
 	if (error.text[0])
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	if (run.result.sink_stuck)
-		run_leave(&run);
+		run_exit_stuck(&run);
 	run_release(&run);
 	if (configuration->before_path)
 		run_release(&before);

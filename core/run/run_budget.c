@@ -43,7 +43,7 @@ static void begin_interval(struct run *run)
 	budget->clock = clock_monotonic();
 }
 
-/* Begins to measure BPF programs, unless it is known what they cost at this rate. */
+/* Begins to measure BPF programs, unless their cost at this rate was measured recently. */
 static void measure_programs(struct run *run)
 {
 	struct run_budget *budget = &run->budget;
@@ -67,7 +67,7 @@ static uint32_t longest_stride(const struct run *run)
 	return longest;
 }
 
-/* Returns what is given up beside samples, in words. */
+/* Describes what is skipped in addition to samples, for a message. */
 static const char *saving(const struct cpu_budget *control)
 {
 	if (control->saves_events)
@@ -75,7 +75,7 @@ static const char *saving(const struct cpu_budget *control)
 	return control->saves_tables ? ", no new unwind tables" : "";
 }
 
-/* Two digits, so that a run that never ends has few different texts. */
+/* Two digits, so that a run without end interns few different texts. */
 static void describe(struct run *run, double bpf)
 {
 	const struct cpu_budget *control = &run->budget.control;
@@ -105,13 +105,13 @@ static void report(struct run *run, enum cpu_budget_change change)
 			    "budget: %.2g %% of the CPU time of all CPUs used, %.3g %% allowed: 1 of %" PRIu32
 			    " samples%s",
 			    100 * control->used, 100 * control->share, control->stride, saving(control));
-	if (control->is_exceeded && !budget->is_told)
+	if (control->is_exceeded && !budget->is_reported)
 		log_message(
 			IAPROF_LOG_WARNING,
 			"budget: %.2g %% of the CPU time of all CPUs used at the lowest sampling rate, %.3g %% allowed "
 			"(set a larger budget, or unwind=fp of source cpu-stack)",
 			100 * control->used, 100 * control->share);
-	budget->is_told |= control->is_exceeded;
+	budget->is_reported |= control->is_exceeded;
 }
 
 void run_budget_open(struct run *run)
@@ -122,7 +122,7 @@ void run_budget_open(struct run *run)
 	if (!before->stride || before->share != control->share)
 		return;
 	*control = *before;
-	/* The tables of the run before are gone. */
+	/* The previous run's tables no longer exist. */
 	control->saves_tables = control->saves_events = false;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A run with --continuous, and those that take its place: with the configuration that is read again on SIGHUP, or with
- * the same one when it has grown too large. The next run is prepared while the one before goes on (run_handover.c),
- * which then ends in a thread of its own. Sinks of both may write to the same place: those of the next run start when
- * the one before has ended, and until then their queues keep what is for them.
+ * A run with --continuous, and the runs that replace it: with the configuration that is read again on SIGHUP, or with
+ * the same one when the run has grown too large. The next run is prepared while the current one continues
+ * (run_handover.c), which then ends in a separate thread. Sinks of both may write to the same file: those of the next
+ * run start when the earlier run has ended; until then, their queues hold their items.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,17 +21,17 @@ struct series {
 	struct registry *registry;
 	const struct run_reload *reload;
 	struct run *run;     /* the current one; NULL: none */
-	struct run *earlier; /* the one before, while thread ends it; NULL: none */
+	struct run *earlier; /* the previous run, while thread ends it; NULL: none */
 	pthread_t thread;
-	bool has_thread;       /* else the earlier one has been ended */
+	bool has_thread;       /* false: the earlier run has ended */
 	atomic_bool has_ended; /* the earlier one */
-	bool is_signalled;     /* SIGHUP came: the current run has, or is to have, a configuration read again */
-	bool has_stuck_sink;   /* an earlier run has */
-	bool has_failed;       /* an earlier run has, in part: its profile is not complete */
+	bool is_signalled;     /* SIGHUP: the current or the next run has a reloaded configuration */
+	bool has_stuck_sink;   /* in an earlier run */
+	bool has_failed;       /* the profile of an earlier run is not complete */
 	enum exit_status status;
 };
 
-/* A run without a configuration of its own has that of the caller. */
+/* own: the configuration that the run owns; NULL: the caller owns it. */
 static struct run *new_run(const struct configuration *configuration, struct configuration *own)
 {
 	struct run *run = calloc(1, sizeof *run);
@@ -45,7 +45,7 @@ static struct run *new_run(const struct configuration *configuration, struct con
 
 static void free_run(struct run *run)
 {
-	/* The thread of a sink that is stuck may use it at any time. */
+	/* The thread of a stuck sink may still access the run. */
 	if (!run || run->result.sink_stuck)
 		return;
 	if (run->own_configuration)
@@ -54,7 +54,7 @@ static void free_run(struct run *run)
 	free(run);
 }
 
-/* Starts a run when no other one goes on. since: when that stopped; 0: there was none. */
+/* Starts a run while no other is running. since: when the previous one stopped; 0: there was none. */
 static enum exit_status begin(struct series *series, struct run *run, uint64_t since, struct error *error)
 {
 	enum exit_status status = run_configure(run, series->registry, error);
@@ -70,7 +70,7 @@ static enum exit_status begin(struct series *series, struct run *run, uint64_t s
 	return status;
 }
 
-/* Ends a run and frees what it has, but for a sink that is stuck. */
+/* Ends a run and frees it, unless a sink is stuck. */
 static void end(struct run *run)
 {
 	run_stop(run);
@@ -89,7 +89,7 @@ static void *end_apart(void *argument)
 	return NULL;
 }
 
-/* Sinks leave what they could not deliver to those that take their place. */
+/* Marks the sinks that a sink of the next run replaces: they leave undelivered requests to it. */
 static void mark_successors(const struct run *earlier, const struct run *next)
 {
 	for (size_t i = 0; i < earlier->setup.sinks.count; i++) {
@@ -102,7 +102,7 @@ static void mark_successors(const struct run *earlier, const struct run *next)
 	}
 }
 
-/* Ends the earlier run. */
+/* Ends the earlier run in a thread, or in this one if no thread can be started. */
 static void end_earlier(struct series *series)
 {
 	atomic_store(&series->has_ended, false);
@@ -128,7 +128,7 @@ static struct run *join_earlier(struct series *series)
 	return earlier;
 }
 
-/* After a run that cannot go on: one with the configuration of the run before. */
+/* Replaces a failed run by one with the configuration of the earlier run. */
 static void go_back(struct series *series, struct run *failed, struct run *earlier, const struct error *error)
 {
 	struct error again = { 0 };
@@ -150,14 +150,14 @@ static void go_back(struct series *series, struct run *failed, struct run *earli
 	free_run(STEAL_POINTER(series->run));
 }
 
-/* Of a run that could be started. */
+/* Reports that the current run, which has started, has a reloaded configuration. */
 static void report_reload(const struct series *series)
 {
 	if (series->is_signalled)
 		log_notice("SIGHUP: reloaded the configuration");
 }
 
-/* The sinks can have what those of the earlier run had. */
+/* Starts the sinks once those of the earlier run have released their files and addresses. */
 static void start_sinks(struct series *series)
 {
 	struct error error = { 0 };
@@ -174,14 +174,14 @@ static void start_sinks(struct series *series)
 	go_back(series, failed, earlier, &error);
 }
 
-/* A run with the same configuration owns it from now on. */
+/* Transfers ownership of the configuration to a run that uses the same one. */
 static void inherit(struct run *next, struct run *earlier)
 {
 	if (next->configuration == earlier->configuration)
 		next->own_configuration = STEAL_POINTER(earlier->own_configuration);
 }
 
-/* Has a new run take the place of the current one, which ends first: each may have a command, or a file to read. */
+/* Replaces the current run, which ends first, because either may run a command or read a file. */
 static int change_in_turn(struct series *series, struct run *next, struct error *error)
 {
 	struct run *earlier = series->run;
@@ -208,7 +208,7 @@ static bool must_wait(const struct run *run)
 	return run->configuration->command || run_is_offline(run);
 }
 
-/* Has a new run take the place of the current one. Returns 0 if the current one has ended. */
+/* Replaces the current run by a new one. Returns 0 if the current one has ended. */
 static int change(struct series *series, struct run *next, struct error *error)
 {
 	struct run *earlier = series->run;
@@ -239,7 +239,7 @@ static int change(struct series *series, struct run *next, struct error *error)
 	return 0;
 }
 
-/* On SIGHUP. A configuration that cannot be run leaves the run as it is. */
+/* Handles SIGHUP. A configuration that cannot be run does not change the run. */
 static void reload(struct series *series)
 {
 	struct error error = { 0 };
@@ -265,7 +265,7 @@ static void reload(struct series *series)
 	free_run(next);
 }
 
-/* The run has grown too large. */
+/* Replaces a run that has grown too large. */
 static void renew(struct series *series)
 {
 	struct error error = { 0 };
@@ -299,7 +299,7 @@ static void attend(struct series *series)
 		renew(series);
 }
 
-/* The earlier run used up part of the time in which a run that is interrupted ends. */
+/* Deducts the time that the end of the earlier run took from the time limit for the end of this one. */
 static void shorten_end(struct run *run)
 {
 	uint64_t limit = run->configuration->finish_within, least = limit / 8;
@@ -313,14 +313,14 @@ static enum exit_status finish(struct series *series)
 	bool has_earlier = series->earlier;
 	if (has_earlier)
 		run_note_end(series->run);
-	/* Its sources send what they have until they are stopped. */
+	/* Its sources keep sending until they are stopped. */
 	while (series->earlier && !atomic_load(&series->has_ended))
 		loop_turn(series->run->services.loop, UINT64_MAX);
 	if (series->earlier)
 		start_sinks(series);
 	struct run *run = series->run;
 	if (!run && series->has_stuck_sink)
-		run_leave(NULL);
+		run_exit_stuck(NULL);
 	if (!run)
 		return series->status;
 	if (has_earlier)
@@ -328,7 +328,7 @@ static enum exit_status finish(struct series *series)
 	run_stop(run);
 	run_finish(run);
 	if (run->result.sink_stuck || series->has_stuck_sink)
-		run_leave(run);
+		run_exit_stuck(run);
 	run_release(run);
 	enum exit_status status = run->failed || series->has_failed ? EXIT_STATUS_FAILED : EXIT_STATUS_COMPLETE;
 	free_run(run);

@@ -74,7 +74,7 @@ static void show_calls(const struct collector_thread_result *result)
 	FILE *file = open_memstream(&text, &size);
 	if (!file)
 		return;
-	/* Imported text has no date: its run is as long as reading took. */
+	/* Imported text has no timestamps, so the duration would be the time of reading. */
 	call_report_print(collector_calls(result->collector),
 			  profile && profile->begin_realtime ? profile->end - profile->begin : 0, file);
 	call_report_histograms(collector_histograms(result->collector), file);
@@ -131,7 +131,7 @@ void run_finish(struct run *run)
 	report_missing_decoders(&run->setup.decoders);
 	if (result->difference)
 		difference_report(result->difference);
-	if (run->setup.tells_output && !result->sink_failed)
+	if (run->setup.prints_output && !result->sink_failed)
 		log_notice("wrote %s", run->setup.sinks.items[0]->output.path);
 }
 
@@ -150,7 +150,7 @@ static void release_others(struct run *run)
 			instance_free(run->setup.sinks.items[i]);
 }
 
-_Noreturn void run_leave(struct run *run)
+_Noreturn void run_exit_stuck(struct run *run)
 {
 	if (run)
 		release_others(run);

@@ -22,11 +22,11 @@
 struct run_budget {
 	struct cpu_budget control;
 	struct bpf_cost bpf;
-	uint32_t bpf_stride;     /* in the latest measurement of BPF programs */
-	uint32_t interval;       /* number of the current interval */
-	uint64_t cpu, clock;     /* at its beginning, ns */
-	bool has_begun, is_told; /* it was reported that the budget is exceeded */
-	bool is_disturbed;       /* the interval has the cost of another run, too */
+	uint32_t bpf_stride;         /* in the latest measurement of BPF programs */
+	uint32_t interval;           /* number of the current interval */
+	uint64_t cpu, clock;         /* at its beginning, ns */
+	bool has_begun, is_reported; /* is_reported: that the budget is exceeded */
+	bool is_disturbed;           /* the interval includes the cost of another run */
 };
 
 struct run {
@@ -38,11 +38,11 @@ struct run {
 	struct target_cgroup cgroup;              /* of --cgroup or --container */
 	struct sideband *sideband;
 	struct loop_watch *events_watch, *drain_watch; /* of sideband: see process_feed.c */
-	uint64_t drain_begin;                          /* since when they wait to be read together */
+	uint64_t drain_begin;                          /* time since when they wait to be read together */
 	struct mapped_files mapped_files;
 	struct kept_files kept_files;
-	struct unwind_feed *unwind_feed; /* NULL: no source asks for tables */
-	bool unwind_changes;             /* it has taken records since it was last woken */
+	struct unwind_feed *unwind_feed; /* NULL: no source requests tables */
+	bool unwind_changes;             /* it received records since it was last woken */
 	ARRAY(struct instance *) unwind_watchers;
 	struct loop_watch *command_watch;
 	struct collector_thread *collector;
@@ -64,16 +64,16 @@ struct run {
 	 */
 	atomic_uint_least64_t end_time;
 	struct configuration *own_configuration; /* of run_continuous.c */
-	struct cpu_budget budget_before;         /* that of the run before, which had found the sampling rate */
+	struct cpu_budget budget_before;         /* that of the previous run, which has found the sampling rate */
 	uint64_t stopped_at;                     /* CLOCK_MONOTONIC: when its sources were stopped; 0: not yet */
 	bool is_configured;
 	bool has_ended_feed; /* process_feed_end() was called */
-	bool is_too_large;   /* a continuous run has more memory than its limit */
+	bool is_too_large;   /* a continuous run uses more memory than its limit */
 	atomic_bool failed;  /* a failure was reported: exit status 1 */
 	bool status_line;
 };
 
-/* run_services.c: what instances share. Each returns 0, or a negative errno and sets error. */
+/* run_services.c: makes the services that instances share. Each returns 0, or a negative errno and sets error. */
 int run_make_services(struct run *run, struct error *error);
 /* A process or command that does not exist is a usage error, reported before anything starts. */
 int run_check_target(struct run *run, struct error *error);
@@ -82,7 +82,7 @@ void run_release_services(struct run *run);
 
 /* run_configure.c: initialises a run that is not zeroed. */
 void run_init(struct run *run, const struct configuration *configuration);
-/* Has signals wake its loop; status line. */
+/* Lets signals wake its loop, and shows the status line. */
 void run_install(struct run *run);
 /* Returns whether a configuration can be run, as far as that is known without starting it: 0, or sets error. */
 int run_validate(const struct configuration *configuration, struct registry *registry, struct error *error);
@@ -90,20 +90,20 @@ int run_validate(const struct configuration *configuration, struct registry *reg
 enum exit_status run_configure(struct run *run, struct registry *registry, struct error *error);
 
 /*
- * run_start.c: does everything that requires privileges. No records are sent yet. earlier: a run that goes on
- * meanwhile, or NULL; what only one of the two can have stays unprepared.
+ * run_start.c: does everything that requires privileges. No records are sent yet. earlier: a run that
+ * continues meanwhile, or NULL; resources that only one of the two can have are prepared later.
  */
 int run_prepare(struct run *run, const struct run *earlier, struct error *error);
 /* Starts the flow of records. */
 int run_start(struct run *run, struct error *error);
-/* Its parts: the sinks, which are prepared if they could not be before; everything but the sources. */
+/* Parts of run_start(): the sinks, which are prepared if they could not be before; everything but the sources. */
 int run_start_sinks(struct run *run, struct error *error);
 int run_begin(struct run *run, bool holds_sinks, struct error *error);
-/* The sources were started. */
+/* Notes that the sources were started. */
 void run_has_begun(struct run *run);
 
 /*
- * run_loop.c: turns the event loop until the run is to end, or is_interrupted (may be NULL), which is called after each
+ * run_loop.c: runs the event loop until the run must end, or is_interrupted (may be NULL), which is called after each
  * event, returns true. Returns whether it did.
  */
 bool run_until_end(struct run *run, bool (*is_interrupted)(void *context), void *context);
@@ -115,20 +115,20 @@ void run_attend(void *context, const struct instance *waited_for);
 /* Drains the sources, then the process events; SYNC is sent last, so that everything before it is known. */
 void run_stop(struct run *run);
 void run_release(struct run *run);
-/* Instead of these and run_finish(), for a run that could not start: its sinks write nothing. */
+/* Replaces run_stop() and run_finish() for a run that could not start: its sinks write nothing. */
 void run_discard(struct run *run);
 
 /*
- * run_handover.c: prepares a run in this thread while another thread turns the loop of an earlier one. Returns 0, or a
+ * run_handover.c: prepares a run in this thread while another thread runs the loop of an earlier one. Returns 0, or a
  * negative errno after run_discard(next).
  */
 int run_prepare_beside(struct run *next, struct run *earlier, struct registry *registry, struct error *error);
 /*
- * Stops the sources of the earlier run and starts those of the next one. Its sinks are still to be started. After a
- * failure, the earlier run can go on if its stopped_at is 0.
+ * Stops the sources of the earlier run and starts those of the next one. Its sinks are not started yet. After a
+ * failure, the earlier run can continue if its stopped_at is 0.
  */
 int run_hand_over(struct run *earlier, struct run *next, struct error *error);
-/* States that there are no samples since a time. */
+/* Reports that samples are missing since a time. */
 void run_report_gap(struct run *run, uint64_t since);
 
 /* run_continuous.c: as run(), with --continuous. */
@@ -182,16 +182,16 @@ void process_feed_end(struct run *run);
 /* unwind_tables.c: tables for sources that unwind stacks. The first two implement the services of instances. */
 int unwind_tables_watch(void *context, struct instance *instance);
 void unwind_tables_request(void *context, uint32_t pid, uint64_t execution);
-/* Takes a record of process_feed.c. */
+/* Processes a record of process_feed.c. */
 void unwind_tables_take(struct run *run, const struct iaprof_record *record);
 /* Reads the tables of the processes of the target before the sources start, for a limited time. */
 void unwind_tables_prepare(struct run *run);
 /*
- * Delivers what sources still wait for, for a limited time, and ends the feed: between stop() and finish(). Returns how
- * long it took, in ns: symbols are read afterwards, and have their own time.
+ * Delivers the tables that sources wait for, for a limited time, and ends the feed: between stop() and finish().
+ * Returns how long it took, in ns: symbols are read afterwards, and have their own time.
  */
 uint64_t unwind_tables_finish(struct run *run);
-/* Adds what was refused to the summary. */
+/* Adds the refused processes and tables to the summary. */
 void unwind_tables_report(struct run *run);
 void unwind_tables_free(struct run *run);
 
@@ -199,9 +199,9 @@ void unwind_tables_free(struct run *run);
 void run_budget_open(struct run *run);
 /* Called every second. */
 void run_budget_tick(struct run *run);
-/* As sample_stride() of struct instance_services; context is the run. */
+/* Implements sample_stride() of struct instance_services; context is the run. */
 uint32_t run_budget_stride(void *context);
-/* Starts the measurement again: part of the CPU time so far was not caused by the run. */
+/* Restarts the measurement: part of the CPU time so far was not caused by the run. */
 void run_budget_begin_anew(struct run *run);
 void run_budget_close(struct run *run);
 
@@ -217,15 +217,15 @@ void run_send_metadata(struct run *run, const char *key, const char *value);
 /* Returns whether a signal or a sink ended the run. Any thread. */
 bool run_is_ending(struct run *run);
 
-/* run_delivery.c: sends what became of the items of a sink, as counters; as delivery() of struct instance_services. */
+/* run_delivery.c: sends delivery counters of a sink. Implements delivery() of struct instance_services. */
 void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery);
-/* Sends what has changed since: profiles that sinks were too slow for. Called every second. */
+/* Sends counters that changed since: profiles dropped because a sink was too slow. Called every second. */
 void run_update_deliveries(struct run *run);
 
 /* run_finish.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);
-/* Ends the process while a sink is stuck in a callback. run: that is left, or NULL. */
-_Noreturn void run_leave(struct run *run);
+/* Ends the process while a sink is stuck in a callback. run: the run to release, or NULL. */
+_Noreturn void run_exit_stuck(struct run *run);
 /* Starts the time limit (--finish-within) for outputs that wait for their readers. Any thread; later calls do nothing.
  */
 void run_note_end(struct run *run);

@@ -26,8 +26,8 @@
 #define INSTANCES_MAX 1000
 
 /* Creates an instance of a plugin. Returns NULL after a failure. */
-static struct instance *make(const struct setup *setup, const struct instance_configuration *wanted, uint32_t kind,
-			     struct error *error)
+static struct instance *make_instance(const struct setup *setup, const struct instance_configuration *wanted,
+				      uint32_t kind, struct error *error)
 {
 	struct plugin *plugin = registry_get(setup->registry, wanted->plugin, kind, error);
 	if (!plugin) {
@@ -65,7 +65,7 @@ static struct instance *make_source(const struct setup *setup, const struct inst
 	}
 	struct instance *source = NULL;
 	if (complete)
-		source = make(setup, &all, IAPROF_PLUGIN_SOURCE, error);
+		source = make_instance(setup, &all, IAPROF_PLUGIN_SOURCE, error);
 	else
 		error_set(error, ENOMEM, "out of memory");
 	array_free(&all.settings);
@@ -154,7 +154,7 @@ static int refuse_continuous(const struct setup *setup, const struct instance *s
 static int add_sink(struct setup *setup, const struct instance_configuration *wanted, const char *output,
 		    struct error *error)
 {
-	struct instance *sink = make(setup, wanted, IAPROF_PLUGIN_SINK, error);
+	struct instance *sink = make_instance(setup, wanted, IAPROF_PLUGIN_SINK, error);
 	if (!sink)
 		return error->code;
 	if (!array_push(&setup->sinks, sink)) {
@@ -323,7 +323,7 @@ static int add_default_sink(struct setup *setup, struct error *error)
 		if (!made)
 			return error_set(error, ENOMEM, "out of memory");
 	}
-	setup->tells_output = made;
+	setup->prints_output = made;
 	struct instance_configuration wanted = implied(sink->name, NULL);
 	if (sink->flags & IAPROF_PLUGIN_NO_OUTPUT)
 		return add_sink(setup, &wanted, NULL, error);

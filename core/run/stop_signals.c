@@ -48,7 +48,7 @@ static void handle(int number)
 		output_remove_temporary_files();
 		screen_restore_at_once();
 		report_second_signal();
-		process_leave(128 + number);
+		process_exit_immediately(128 + number);
 	}
 	struct loop *loop = atomic_load(&loop_to_wake);
 	if (loop)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host functions of an isolated sink for its outputs and the terminal: iaprof is asked, and writes. */
+/* Host functions of an isolated sink for its outputs and the terminal: requests to iaprof, which writes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "run/isolation/isolated_process.h"
 #include "run/isolation/message.h"
 
-/* What the sink gets as its struct iaprof_output. */
+/* Represents a struct iaprof_output of iaprof. */
 struct remote_output {
 	uint32_t number; /* in iaprof */
 	size_t used;
@@ -24,7 +24,7 @@ struct request {
 };
 
 /* Sends a request. Returns its result; a failure is recorded for the calling callback. Any thread. */
-static int ask(const struct iaprof_host *host, const struct request *request)
+static int send_request(const struct iaprof_host *host, const struct request *request)
 {
 	struct isolated_process *process = isolated_process_of(host);
 	struct message *answer = malloc(sizeof *answer);
@@ -46,10 +46,10 @@ static int ask(const struct iaprof_host *host, const struct request *request)
 	return result;
 }
 
-static int ask_of_output(const struct iaprof_host *host, uint32_t kind, const struct iaprof_output *output)
+static int send_output_request(const struct iaprof_host *host, uint32_t kind, const struct iaprof_output *output)
 {
 	const struct remote_output *remote = (const void *)output;
-	return ask(host, &(struct request){ .kind = kind, .number = remote->number });
+	return send_request(host, &(struct request){ .kind = kind, .number = remote->number });
 }
 
 static struct iaprof_output *host_open(const struct iaprof_host *host, const char *variant)
@@ -59,10 +59,10 @@ static struct iaprof_output *host_open(const struct iaprof_host *host, const cha
 		host->fail(host, ENOMEM, "out of memory");
 		return NULL;
 	}
-	int number = ask(host, &(struct request){ .kind = MESSAGE_OUTPUT_OPEN,
-						  .value = variant != NULL,
-						  .bytes = variant,
-						  .size = variant ? strlen(variant) : 0 });
+	int number = send_request(host, &(struct request){ .kind = MESSAGE_OUTPUT_OPEN,
+							   .value = variant != NULL,
+							   .bytes = variant,
+							   .size = variant ? strlen(variant) : 0 });
 	remote->number = (uint32_t)number;
 	remote->used = 0;
 	if (number >= 0)
@@ -74,9 +74,9 @@ static struct iaprof_output *host_open(const struct iaprof_host *host, const cha
 static int send_bytes(const struct iaprof_host *host, const struct remote_output *remote, const char *bytes,
 		      size_t size)
 {
-	return ask(host,
-		   &(struct request){
-			   .kind = MESSAGE_OUTPUT_WRITE, .number = remote->number, .bytes = bytes, .size = size });
+	return send_request(
+		host, &(struct request){
+			      .kind = MESSAGE_OUTPUT_WRITE, .number = remote->number, .bytes = bytes, .size = size });
 }
 
 static int send_rest(const struct iaprof_host *host, struct remote_output *remote)
@@ -106,18 +106,18 @@ static int host_write(const struct iaprof_host *host, struct iaprof_output *outp
 static int host_flush(const struct iaprof_host *host, struct iaprof_output *output)
 {
 	int result = send_rest(host, (void *)output);
-	return result ? result : ask_of_output(host, MESSAGE_OUTPUT_FLUSH, output);
+	return result ? result : send_output_request(host, MESSAGE_OUTPUT_FLUSH, output);
 }
 
 static int host_publish(const struct iaprof_host *host, struct iaprof_output *output)
 {
 	int result = send_rest(host, (void *)output);
-	return result ? result : ask_of_output(host, MESSAGE_OUTPUT_PUBLISH, output);
+	return result ? result : send_output_request(host, MESSAGE_OUTPUT_PUBLISH, output);
 }
 
 static void host_discard(const struct iaprof_host *host, struct iaprof_output *output)
 {
-	(void)ask_of_output(host, MESSAGE_OUTPUT_DISCARD, output);
+	(void)send_output_request(host, MESSAGE_OUTPUT_DISCARD, output);
 	free(output);
 }
 
@@ -128,31 +128,31 @@ static int host_close(const struct iaprof_host *host, struct iaprof_output *outp
 		host_discard(host, output);
 		return result;
 	}
-	result = ask_of_output(host, MESSAGE_OUTPUT_CLOSE, output);
+	result = send_output_request(host, MESSAGE_OUTPUT_CLOSE, output);
 	free(output);
 	return result;
 }
 
 static int host_is_single(const struct iaprof_host *host)
 {
-	return ask(host, &(struct request){ .kind = MESSAGE_OUTPUT_IS_SINGLE });
+	return send_request(host, &(struct request){ .kind = MESSAGE_OUTPUT_IS_SINGLE });
 }
 
 static void host_private(const struct iaprof_host *host)
 {
-	(void)ask(host, &(struct request){ .kind = MESSAGE_OUTPUT_PRIVATE });
+	(void)send_request(host, &(struct request){ .kind = MESSAGE_OUTPUT_PRIVATE });
 }
 
 static int host_screen_take(const struct iaprof_host *host, const char *restore)
 {
-	return ask(host, &(struct request){ .kind = MESSAGE_SCREEN_TAKE,
-					    .bytes = restore ? restore : "",
-					    .size = restore ? strlen(restore) : 0 });
+	return send_request(host, &(struct request){ .kind = MESSAGE_SCREEN_TAKE,
+						     .bytes = restore ? restore : "",
+						     .size = restore ? strlen(restore) : 0 });
 }
 
 static void host_screen_release(const struct iaprof_host *host)
 {
-	(void)ask(host, &(struct request){ .kind = MESSAGE_SCREEN_RELEASE });
+	(void)send_request(host, &(struct request){ .kind = MESSAGE_SCREEN_RELEASE });
 }
 
 void isolated_outputs_host(struct iaprof_host *host)

@@ -24,10 +24,10 @@
 #include "run/isolation/message.h"
 #include "run/isolation/unwind_packed.h"
 
-/* How long the writer waits for room in the ring before it looks again, in ns. */
+/* Interval at which the writer checks a full ring for room, in ns. */
 #define ROOM_PERIOD 500000
 
-/* Age at which a stack is defined again, in seconds: iaprof forgets those that it has not seen for 10 s. */
+/* Age at which a stack is defined again, in seconds: iaprof forgets stacks that were not defined for 10 s. */
 #define STACK_AGE 2
 
 /* The process, for functions that have no context: those of plugin_call.h, which must be async-signal-safe. */
@@ -46,7 +46,7 @@ static void report_end(const char *callback, const char *what)
 			   MSG_DONTWAIT);
 }
 
-/* Shows iaprof the callback that the main thread is in, so that it notices one that does not return. */
+/* Publishes the callback that the main thread is in, so that iaprof detects one that does not return. */
 static void note_callback(const char *callback)
 {
 	if (!is_main_thread)
@@ -59,11 +59,11 @@ static void note_callback(const char *callback)
 static void write_records(const struct isolated_process *process, const char *records, size_t size)
 {
 	bool wake = false;
-	/* The ring has no room while iaprof is busy; meanwhile the queue of this process fills up, and counts. */
+	/* The ring has no room while iaprof is busy; meanwhile the queue of this process fills up and counts drops. */
 	while (!record_ring_write(process->ring, records, size, &wake))
 		nanosleep(&(struct timespec){ .tv_nsec = ROOM_PERIOD }, NULL);
 	if (wake && eventfd_write(process->wake, 1))
-		process_leave(1);
+		process_exit_immediately(1);
 }
 
 /* Writes the records of a block in chunks of whole records. */
@@ -89,7 +89,7 @@ static void *move_records(void *argument)
 	for (struct block *block, *next; (block = bus_take(bus, UINT64_MAX));)
 		for (; block; block = next) {
 			next = block->next;
-			if (process->service < 0) /* records of sinks lead nowhere */
+			if (process->service < 0) /* a source; records of sinks are discarded */
 				write_block(process, block);
 			bus_recycle(bus, block);
 		}
@@ -112,7 +112,7 @@ static int call_start(struct isolated_process *process, struct error *error)
 	return result;
 }
 
-/* Waits for the source's thread under its name: it may be what does not return. */
+/* Stops the instance. The thread's name is published as the callback, because it may not return. */
 static int call_stop(struct isolated_process *process, struct error *error)
 {
 	if (process->instance->has_thread)
@@ -120,7 +120,7 @@ static int call_stop(struct isolated_process *process, struct error *error)
 	return instance_stop(process->instance, error);
 }
 
-/* Calls a callback that only sinks have, or one of a sink. */
+/* Calls a callback of a sink. */
 static int call_sink(struct isolated_process *process, const struct message *message, struct error *error)
 {
 	struct sink_batch batch;
@@ -193,7 +193,7 @@ static void take_unwind(struct instance *instance, const struct message *message
 		munmap((void *)bytes, size);
 }
 
-static void take(struct isolated_process *process, struct message *message, int descriptor, pthread_t mover)
+static void process_message(struct isolated_process *process, struct message *message, int descriptor, pthread_t mover)
 {
 	static _Alignas(8) char target[MESSAGE_BYTES_MAX + 1]; /* the source may use it until stop() */
 	struct error error = { 0 };
@@ -218,7 +218,7 @@ static void take(struct isolated_process *process, struct message *message, int 
 	if (message->size && message->number == ISOLATED_PREPARE) {
 		memcpy(target, message->bytes, message->size + 1);
 		if (isolated_target_unpack(target, message->size, &process->services.target))
-			process_leave(1);
+			process_exit_immediately(1);
 	}
 	int result = call(process, message, &error);
 	if (message->number == ISOLATED_PREPARE && !result)
@@ -245,9 +245,9 @@ static void serve(void *context, uint32_t events)
 	CLEANUP_CLOSE int descriptor = -1;
 	int result = message_receive(serving->process->channel, &message, &descriptor, MSG_DONTWAIT);
 	if (!result)
-		take(serving->process, &message, descriptor, serving->mover);
+		process_message(serving->process, &message, descriptor, serving->mover);
 	else if (result != -EAGAIN)
-		process_leave(1); /* iaprof has ended */
+		process_exit_immediately(1); /* iaprof has ended */
 }
 
 /* Serves one message, and waits for it. */
@@ -277,8 +277,8 @@ static void close_others(const struct isolated_process *process)
 }
 
 /*
- * What a plugin prints must not end up in the output of a sink. A sink keeps a terminal on standard output, on which it
- * may draw.
+ * Redirects standard output to standard error, so that text that a plugin prints does not appear in the output of a
+ * sink. A sink keeps a terminal, on which it may draw.
  */
 static void redirect_standard_output(const struct isolated_process *process)
 {
@@ -324,7 +324,7 @@ static void load_code(const struct isolated_process *process)
 	if (!plugin_load_code(process->instance->plugin, &error))
 		return;
 	(void)message_send(process->channel, MESSAGE_CRASHED, 0, 0, error.text, strlen(error.text), 0);
-	process_leave(1);
+	process_exit_immediately(1);
 }
 
 void isolated_process_run(struct isolated_process *process)
@@ -339,7 +339,7 @@ void isolated_process_run(struct isolated_process *process)
 	load_code(process);
 	if (!make_services(process) || thread_start(&serving.mover, move_records, process) ||
 	    loop_watch_descriptor(process->services.loop, process->channel, EPOLLIN, serve, &serving, NULL))
-		process_leave(1);
+		process_exit_immediately(1);
 	while (!process->is_done) {
 		const struct instance *instance = process->instance;
 		/* Callbacks of descriptors and timers run from start() to stop(). */
@@ -351,5 +351,5 @@ void isolated_process_run(struct isolated_process *process)
 	instance_free(process->instance);
 	fflush(stdout);
 	(void)message_send(process->channel, MESSAGE_RETURN, 0, 0, NULL, 0, 0);
-	process_leave(0);
+	process_exit_immediately(0);
 }

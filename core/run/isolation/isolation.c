@@ -44,7 +44,7 @@ static int start(struct isolation *isolation)
 	if (isolation->process == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
-			process_leave(1);
+			process_exit_immediately(1);
 		/* Ctrl-C and Ctrl-Z of a terminal are for iaprof, which ends and continues alone. */
 		setsid();
 		struct isolated_process process = { .instance = isolation->instance,

@@ -68,7 +68,7 @@ static bool file_grow(struct file *file, size_t size)
 }
 
 /* Appends bytes, 8-byte aligned. Returns their offset. */
-static uint64_t put(struct writer *writer, const void *bytes, size_t size)
+static uint64_t append_bytes(struct writer *writer, const void *bytes, size_t size)
 {
 	struct file *image = &writer->image;
 	size_t offset = (image->size + 7) & ~(size_t)7;
@@ -82,7 +82,7 @@ static uint64_t put(struct writer *writer, const void *bytes, size_t size)
 	return offset;
 }
 
-static void set(struct writer *writer, uint64_t at, uint64_t value)
+static void set_pointer(struct writer *writer, uint64_t at, uint64_t value)
 {
 	if (writer->failed)
 		return;
@@ -94,7 +94,7 @@ static void set(struct writer *writer, uint64_t at, uint64_t value)
 static void put_plain(struct writer *writer, uint64_t at, const void *array, size_t size)
 {
 	if (array)
-		set(writer, at, put(writer, array, size));
+		set_pointer(writer, at, append_bytes(writer, array, size));
 }
 
 static void put_string(struct writer *writer, uint64_t at, const char *text)
@@ -116,7 +116,7 @@ static void put_string(struct writer *writer, uint64_t at, const char *text)
 	}
 	writer->failed |= !id;
 	if (id)
-		set(writer, at, STRING_BIT | strings->offsets.items[id - 1]);
+		set_pointer(writer, at, STRING_BIT | strings->offsets.items[id - 1]);
 }
 
 /* Strings that are NULL-terminated pairs. */
@@ -127,8 +127,8 @@ static void put_metadata(struct writer *writer, uint64_t at, const char *const *
 		count++;
 	if (!metadata)
 		return;
-	uint64_t array = put(writer, metadata, (count + 1) * sizeof *metadata);
-	set(writer, at, array);
+	uint64_t array = append_bytes(writer, metadata, (count + 1) * sizeof *metadata);
+	set_pointer(writer, at, array);
 	for (size_t i = 0; i < count; i++)
 		put_string(writer, array + i * sizeof *metadata, metadata[i]);
 }
@@ -141,8 +141,8 @@ static void put_array(struct writer *writer, uint64_t at, const void *array, siz
 {
 	if (!array)
 		return;
-	uint64_t copy = put(writer, array, count * size);
-	set(writer, at, copy);
+	uint64_t copy = append_bytes(writer, array, count * size);
+	set_pointer(writer, at, copy);
 	for (size_t i = 0; !writer->failed && i < count; i++)
 		put_members(writer, copy + i * size, (const char *)array + i * size);
 }
@@ -253,8 +253,8 @@ static void put_activity(struct writer *writer, uint64_t pointer, const struct i
 {
 	if (!activity)
 		return;
-	uint64_t at = put(writer, activity, sizeof *activity);
-	set(writer, pointer, at);
+	uint64_t at = append_bytes(writer, activity, sizeof *activity);
+	set_pointer(writer, pointer, at);
 	PUT_ACTIVITY(devices, device, put_device);
 	PUT_ACTIVITY(processes, process, put_process);
 	PUT_ACTIVITY(functions, function, put_function);
@@ -275,7 +275,7 @@ static void put_activity(struct writer *writer, uint64_t pointer, const struct i
 /* Returns the offset of the profile, which may contain those of two runs. */
 static uint64_t put_profile(struct writer *writer, const struct iaprof_profile *profile)
 {
-	uint64_t at = put(writer, profile, sizeof *profile);
+	uint64_t at = append_bytes(writer, profile, sizeof *profile);
 	PUT_LIST(frames, frame, put_frame);
 	PUT_LIST(stacks, stack, put_stack);
 	PUT_LIST(value_types, value_type, put_value_type);
@@ -289,13 +289,13 @@ static uint64_t put_profile(struct writer *writer, const struct iaprof_profile *
 	put_activity(writer, at + offsetof(struct iaprof_profile, activity), profile->activity);
 	if (profile->before_profile) {
 		PUT_VALUES(before_stacks, profile->before_profile->stack_count, sizeof(uint32_t));
-		set(writer, at + offsetof(struct iaprof_profile, before_profile),
-		    put_profile(writer, profile->before_profile));
+		set_pointer(writer, at + offsetof(struct iaprof_profile, before_profile),
+			    put_profile(writer, profile->before_profile));
 	}
 	if (profile->after_profile) {
 		PUT_VALUES(after_stacks, profile->after_profile->stack_count, sizeof(uint32_t));
-		set(writer, at + offsetof(struct iaprof_profile, after_profile),
-		    put_profile(writer, profile->after_profile));
+		set_pointer(writer, at + offsetof(struct iaprof_profile, after_profile),
+			    put_profile(writer, profile->after_profile));
 	}
 	return at;
 }
@@ -310,11 +310,11 @@ int profile_image_write(struct profile_strings *strings, const struct iaprof_pro
 			int *new_strings)
 {
 	struct writer writer = { .strings = strings, .image = FILE_INIT, .text = FILE_INIT };
-	put(&writer, &(struct image_header){ 0 }, sizeof(struct image_header));
+	append_bytes(&writer, &(struct image_header){ 0 }, sizeof(struct image_header));
 	struct image_header header = { .profile = put_profile(&writer, profile) };
 	header.relocation_count = writer.relocations.count;
-	header.relocations =
-		put(&writer, writer.relocations.items, writer.relocations.count * sizeof *writer.relocations.items);
+	header.relocations = append_bytes(&writer, writer.relocations.items,
+					  writer.relocations.count * sizeof *writer.relocations.items);
 	if (!writer.failed)
 		memcpy(writer.image.bytes, &header, sizeof header);
 	/* The process maps as much as the file has. */

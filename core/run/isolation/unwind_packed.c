@@ -33,7 +33,7 @@ size_t unwind_packed_size(const struct iaprof_unwind_table *table, const struct 
 		      : padded(sizeof *process) + (size_t)process->mapping_count * sizeof *process->mappings);
 }
 
-static char *put(char *to, const void *from, size_t size)
+static char *pack_bytes(char *to, const void *from, size_t size)
 {
 	if (size)
 		memcpy(to, from, size);
@@ -45,23 +45,23 @@ void unwind_pack(const struct iaprof_unwind_table *table, const struct iaprof_un
 	struct packed_header header = { .is_table = table != NULL,
 					.has_python = table && table->python,
 					.has_thread_context = table && table->thread_context };
-	bytes = put(bytes, &header, sizeof header);
+	bytes = pack_bytes(bytes, &header, sizeof header);
 	if (!table) {
-		bytes = put(bytes, process, sizeof *process);
-		put(bytes, process->mappings, process->mapping_count * sizeof *process->mappings);
+		bytes = pack_bytes(bytes, process, sizeof *process);
+		pack_bytes(bytes, process->mappings, process->mapping_count * sizeof *process->mappings);
 		return;
 	}
-	bytes = put(bytes, table, sizeof *table);
+	bytes = pack_bytes(bytes, table, sizeof *table);
 	if (table->python)
-		bytes = put(bytes, table->python, sizeof *table->python);
+		bytes = pack_bytes(bytes, table->python, sizeof *table->python);
 	if (table->thread_context)
-		bytes = put(bytes, table->thread_context, sizeof *table->thread_context);
-	bytes = put(bytes, table->index, ((size_t)table->page_count + 1) * sizeof *table->index);
-	bytes = put(bytes, table->rows, (size_t)table->row_count * sizeof *table->rows);
-	put(bytes, table->rules, (size_t)table->rule_count * sizeof *table->rules);
+		bytes = pack_bytes(bytes, table->thread_context, sizeof *table->thread_context);
+	bytes = pack_bytes(bytes, table->index, ((size_t)table->page_count + 1) * sizeof *table->index);
+	bytes = pack_bytes(bytes, table->rows, (size_t)table->row_count * sizeof *table->rows);
+	pack_bytes(bytes, table->rules, (size_t)table->rule_count * sizeof *table->rules);
 }
 
-static const void *take(const char **from, size_t size)
+static const void *unpack_bytes(const char **from, size_t size)
 {
 	const char *begin = *from;
 	*from += padded(size);
@@ -74,11 +74,11 @@ int unwind_unpack(const char *bytes, size_t size, struct unwind_unpacked *unpack
 	*unpacked = (struct unwind_unpacked){ 0 };
 	if (size < sizeof header + sizeof unpacked->process)
 		return -EBADMSG;
-	memcpy(&header, take(&bytes, sizeof header), sizeof header);
+	memcpy(&header, unpack_bytes(&bytes, sizeof header), sizeof header);
 	size -= sizeof header;
 	if (!header.is_table) {
 		struct iaprof_unwind_process *process = &unpacked->process;
-		memcpy(process, take(&bytes, sizeof *process), sizeof *process);
+		memcpy(process, unpack_bytes(&bytes, sizeof *process), sizeof *process);
 		process->mappings = (const void *)bytes;
 		size_t mappings = (size_t)process->mapping_count * sizeof *process->mappings;
 		return size == padded(sizeof *process) + mappings ? 0 : -EBADMSG;
@@ -86,13 +86,13 @@ int unwind_unpack(const char *bytes, size_t size, struct unwind_unpacked *unpack
 	struct iaprof_unwind_table *table = &unpacked->table;
 	if (size < sizeof *table)
 		return -EBADMSG;
-	memcpy(table, take(&bytes, sizeof *table), sizeof *table);
+	memcpy(table, unpack_bytes(&bytes, sizeof *table), sizeof *table);
 	if (size != table_size(table, header.has_python, header.has_thread_context))
 		return -EBADMSG;
-	table->python = header.has_python ? take(&bytes, sizeof *table->python) : NULL;
-	table->thread_context = header.has_thread_context ? take(&bytes, sizeof *table->thread_context) : NULL;
-	table->index = take(&bytes, ((size_t)table->page_count + 1) * sizeof *table->index);
-	table->rows = take(&bytes, (size_t)table->row_count * sizeof *table->rows);
-	table->rules = take(&bytes, (size_t)table->rule_count * sizeof *table->rules);
+	table->python = header.has_python ? unpack_bytes(&bytes, sizeof *table->python) : NULL;
+	table->thread_context = header.has_thread_context ? unpack_bytes(&bytes, sizeof *table->thread_context) : NULL;
+	table->index = unpack_bytes(&bytes, ((size_t)table->page_count + 1) * sizeof *table->index);
+	table->rows = unpack_bytes(&bytes, (size_t)table->row_count * sizeof *table->rows);
+	table->rules = unpack_bytes(&bytes, (size_t)table->rule_count * sizeof *table->rules);
 	return 0;
 }

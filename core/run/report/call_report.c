@@ -161,7 +161,7 @@ static void sum_subtrees(struct nodes *nodes)
 	}
 }
 
-static int compare_sizes(const void *a, const void *b, void *context)
+static int compare_subtrees(const void *a, const void *b, void *context)
 {
 	const struct nodes *nodes = context;
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
@@ -183,7 +183,7 @@ static void choose_nodes(struct nodes *nodes)
 	size_t count = nodes->tree->nodes.count, shown = 0;
 	for (uint32_t i = 0; i < count; i++)
 		nodes->order[i] = i;
-	qsort_r(nodes->order, count, sizeof *nodes->order, compare_sizes, nodes);
+	qsort_r(nodes->order, count, sizeof *nodes->order, compare_subtrees, nodes);
 	for (size_t i = 0; i < count; i++) {
 		struct subtree *subtree = &nodes->subtrees[nodes->order[i]];
 		bool is_small = (double)subtree->calls < NODE_PART_SHOWN * (double)nodes->calls &&

@@ -59,7 +59,7 @@ static bool report_unreadable_processes(const struct iaprof_lost *lost)
 	return true;
 }
 
-/* Formats what was lost of a value type: " (cpu: 18.7 s)". */
+/* Formats the lost value of a value type: " (cpu: 18.7 s)". */
 static void lost_value_text(const struct iaprof_value_type *type, uint64_t value, char *text, size_t size)
 {
 	if (strcmp(type->unit, "nanoseconds") == 0)
@@ -260,7 +260,7 @@ static void report_cost(const struct collector_statistics *statistics, double el
 			   100 * kernel_side / wall, all > sampling ? all - sampling : 0);
 }
 
-/* What takes the device's time, why, and what to try, as sink summary writes it. */
+/* Prints the hottest kernels, their stall reasons and remedies, as sink summary writes them. */
 static void report_answer(const struct iaprof_profile *profile)
 {
 	struct profile_summary summary = { 0 };
@@ -277,7 +277,7 @@ static void report_answer(const struct iaprof_profile *profile)
 	text_free(&text);
 }
 
-/* Code that was generated without names, and how it gets them. */
+/* Prints the runtimes that generated code without names, and the option that enables names. */
 static void report_runtimes(uint32_t runtimes)
 {
 	for (uint32_t i = 0; i < jit_runtime_count; i++) {
@@ -290,7 +290,7 @@ static void report_runtimes(uint32_t runtimes)
 	}
 }
 
-/* Time in which a device had no work, although a process uses it. */
+/* Prints the idle time of devices between jobs of a process. */
 static void report_gaps(const struct collector *collector)
 {
 	size_t count = 0;
