@@ -15,7 +15,7 @@ struct legacy {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct legacy *legacies;
 
-bool handover_leave(const char *instance, void *item)
+bool handover_put(const char *instance, void *item)
 {
 	struct legacy *legacy = malloc(sizeof *legacy);
 	char *name = strdup(instance);

@@ -15,7 +15,7 @@ void string_table_free(struct string_table *table)
 	hash_index_free(&table->index);
 }
 
-static uint32_t find(const struct string_table *table, uint64_t hash, const char *text, size_t length)
+static uint32_t find_text(const struct string_table *table, uint64_t hash, const char *text, size_t length)
 {
 	hash_index_each (probe, &table->index, hash) {
 		const struct string_entry *candidate = &table->entries.items[probe.position];
@@ -35,7 +35,7 @@ static bool make_room(struct string_table *table, uint32_t id)
 	return true;
 }
 
-static int store(struct string_table *table, uint32_t id, uint64_t hash, const char *text, size_t length)
+static int store_text(struct string_table *table, uint32_t id, uint64_t hash, const char *text, size_t length)
 {
 	char *copy = arena_text(&table->memory, text, length);
 	if (!copy || !make_room(table, id))
@@ -51,7 +51,7 @@ static int store(struct string_table *table, uint32_t id, uint64_t hash, const c
 
 uint32_t string_table_find(const struct string_table *table, const char *text, size_t length)
 {
-	return find(table, hash_bytes(text, length), text, length);
+	return find_text(table, hash_bytes(text, length), text, length);
 }
 
 uint32_t string_table_add(struct string_table *table, const char *text, size_t length, bool *is_new)
@@ -59,13 +59,13 @@ uint32_t string_table_add(struct string_table *table, const char *text, size_t l
 	uint64_t hash = hash_bytes(text, length);
 	if (is_new)
 		*is_new = false;
-	uint32_t id = find(table, hash, text, length);
+	uint32_t id = find_text(table, hash, text, length);
 	if (id)
 		return id;
 	if (table->entries.count >= HASH_REMOVED - 1)
 		return 0;
 	id = (uint32_t)table->entries.count + 1;
-	if (store(table, id, hash, text, length))
+	if (store_text(table, id, hash, text, length))
 		return 0;
 	if (is_new)
 		*is_new = true;
@@ -91,9 +91,9 @@ int string_table_define(struct string_table *table, uint32_t id, const char *tex
 	 * down searches.
 	 */
 	uint64_t hash = hash_bytes(text, length);
-	uint32_t first = find(table, hash, text, length);
+	uint32_t first = find_text(table, hash, text, length);
 	if (!first)
-		return store(table, id, hash, text, length);
+		return store_text(table, id, hash, text, length);
 	if (!make_room(table, id))
 		return -ENOMEM;
 	table->entries.items[id - 1] = table->entries.items[first - 1];

@@ -5,7 +5,7 @@
 #include "elf/elf_segments.h"
 #include "elf/exported_functions.h"
 
-/* Far more than a Level Zero library has: the loader exports a few thousand functions. */
+/* Limits far above those of a Level Zero library: the loader exports a few thousand functions. */
 #define SECTIONS_MAX 4096u
 #define SYMBOLS_MAX 262144u
 #define NAMES_SIZE_MAX (32u << 20)
@@ -50,8 +50,8 @@ static bool symbol_is_hidden(const struct elf_reader *bytes, const struct elf_se
 	return version & VERSION_HIDDEN;
 }
 
-static bool symbols_look(const struct elf_reader *bytes, const struct elf_sections *sections,
-			 const struct elf_segments *segments, const Elf64_Shdr *table, const struct wanted *wanted)
+static bool symbols_search(const struct elf_reader *bytes, const struct elf_sections *sections,
+			   const struct elf_segments *segments, const Elf64_Shdr *table, const struct wanted *wanted)
 {
 	size_t count = table->sh_size / sizeof(Elf64_Sym);
 
@@ -86,7 +86,7 @@ bool exported_functions_find(const struct elf_reader *bytes, const char *const *
 	if (elf_segments_read(bytes, &sections.header, &segments))
 		for (size_t i = 0; i < sections.count && !good; i++)
 			good = sections.items[i].sh_type == SHT_DYNSYM &&
-			       symbols_look(bytes, &sections, &segments, &sections.items[i], &wanted);
+			       symbols_search(bytes, &sections, &segments, &sections.items[i], &wanted);
 	free(segments.items);
 	free(sections.items);
 	return good;

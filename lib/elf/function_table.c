@@ -7,7 +7,7 @@
 #include "elf/function_table.h"
 
 #define SECTIONS_MAX 4096u
-/* A driver of 60 MB has 20,000. */
+/* Limit on relocations; a driver of 60 MB has 20,000. */
 #define RELOCATIONS_MAX (1u << 20)
 
 /* Offsets of functions, 0 where none is known yet. */
@@ -49,10 +49,11 @@ static bool table_read(const struct elf_reader *bytes, const struct elf_segments
 	return found == wanted->count;
 }
 
-/* Only the first entry with the anchor's address counts: a crafted file must not cost a search for each entry. */
-static bool section_look(const struct elf_reader *bytes, const struct elf_segments *segments,
-			 const struct relocations *relocations, uint64_t anchor, uint32_t anchor_index,
-			 const struct wanted *wanted)
+/* Tries only the first entry with the anchor's address, so that a crafted file does not cost a search for each entry.
+ */
+static bool section_search(const struct elf_reader *bytes, const struct elf_segments *segments,
+			   const struct relocations *relocations, uint64_t anchor, uint32_t anchor_index,
+			   const struct wanted *wanted)
 {
 	uint64_t before = (uint64_t)anchor_index * sizeof(uint64_t);
 
@@ -88,7 +89,7 @@ bool function_table_find(const struct elf_reader *bytes, const char *anchor, uin
 			relocations.items =
 				elf_part_read(bytes, section->sh_offset, relocations.count * sizeof(Elf64_Rela));
 			found = relocations.items &&
-				section_look(bytes, &segments, &relocations, anchor_offset, anchor_index, &wanted);
+				section_search(bytes, &segments, &relocations, anchor_offset, anchor_index, &wanted);
 			free(relocations.items);
 		}
 	}

@@ -71,8 +71,8 @@ int delivery_finish(const struct iaprof_host *host, struct sender *sender, const
 	if (target->size >= offsetof(struct iaprof_target, finish_within) + sizeof target->finish_within &&
 	    target->finish_within)
 		limit = target->finish_within / 4 * 3;
-	bool leaves = IAPROF_HOST_HAS(host, has_successor) && host->has_successor(host);
-	struct sender_counts counts = sender_finish(sender, limit, leaves);
+	bool hands_over = IAPROF_HOST_HAS(host, has_successor) && host->has_successor(host);
+	struct sender_counts counts = sender_finish(sender, limit, hands_over);
 	report(host, sender, &counts, what);
 	uint64_t missing = counts.rejected + counts.refused + counts.dropped + counts.unsent;
 	return missing ? fail(host, sender, &counts, missing, what) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a sink that sends: waits for what is on its way, and reports what did not arrive. */
+/* The end of a sink that sends requests: waits for pending requests, and reports those that were not delivered. */
 #pragma once
 
 #include "http/sender.h"

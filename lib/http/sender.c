@@ -27,17 +27,17 @@
 #define REASON_SIZE_MAX 200u
 #define STATUS_TOO_LARGE 413
 #define POLL_MS 1000
-/* A try that takes longer than this may fail: what waits is stored. */
+/* Waiting requests are stored once a try takes longer than this, because it may fail. */
 #define TRY_OVERDUE NANOSECONDS_PER_SECOND
 /* Minimum time between two messages about the same failure, and about failures with successes in between. */
 #define LOG_PERIOD (3600 * NANOSECONDS_PER_SECOND)
 #define LOG_PERIOD_NEW (300 * NANOSECONDS_PER_SECOND)
-/* Limit on the wait for the request that is being sent when another run takes the place of this one. */
-#define LEAVING_MAX (2 * NANOSECONDS_PER_SECOND)
+/* Limit on the wait for the request that is being sent when another run replaces this one. */
+#define HANDOVER_WAIT_MAX (2 * NANOSECONDS_PER_SECOND)
 
 struct sender {
 	struct sender_options options;
-	char *url; /* as it is shown */
+	char *url; /* without user and password */
 	CURLM *multi;
 	CURL *curl;
 	struct curl_slist *headers;
@@ -48,9 +48,9 @@ struct sender {
 	pthread_cond_t changed;
 	struct request_queue queue;
 	bool is_ending, gives_up;
-	bool leaves;                          /* is_ending: no other request is begun */
+	bool hands_over;                      /* is_ending: no other request is begun */
 	bool inherits;                        /* there was a run before in this process */
-	bool is_failing;                      /* the last try failed, and is to be repeated */
+	bool is_failing;                      /* the last try failed and will be repeated */
 	uint64_t try_begin;                   /* CLOCK_MONOTONIC, ns, while the first request is being sent; else 0 */
 	uint64_t next_try;                    /* the same, while the thread waits for it; else 0 */
 	struct sender_counts counts, earlier; /* of this run, and those before in this process */
@@ -58,11 +58,11 @@ struct sender {
 	char reasons[SENDER_FATE_COUNT][ERROR_SIZE];
 	uint64_t drop_logged_at, spool_logged_at; /* CLOCK_MONOTONIC, ns; 0: never */
 
-	/* Of the thread. */
+	/* Used only by the thread: */
 	struct text answer;
 	char error[ERROR_SIZE];
-	char logged[ERROR_SIZE];               /* the latest that was logged */
-	bool is_reported;                      /* no request was taken since then */
+	char logged[ERROR_SIZE];               /* the last error that was logged */
+	bool is_reported;                      /* the failure was logged, and no request was accepted since */
 	uint64_t logged_at, refusal_logged_at; /* CLOCK_MONOTONIC, ns; 0: never */
 	uint64_t dropped_earlier;              /* profiles dropped before the failure */
 };
@@ -72,7 +72,7 @@ enum outcome { OUTCOME_SENT, OUTCOME_SENT_IN_PART, OUTCOME_AGAIN, OUTCOME_REFUSE
 static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
 {
 	struct text *answer = context;
-	/* What is longer cannot be an answer of this protocol: the transfer ends with CURLE_WRITE_ERROR. */
+	/* A longer answer cannot belong to this protocol: the transfer ends with CURLE_WRITE_ERROR. */
 	if (answer->size + size * count > ANSWER_SIZE_MAX)
 		return 0;
 	text_append(answer, bytes, size * count);
@@ -105,7 +105,7 @@ static CURLcode perform(struct sender *sender)
 	return code;
 }
 
-/* Returns whether something was not logged for so long, and notes that it is. */
+/* Returns whether the last message is older than period, and if so sets *logged_at to now. */
 static bool is_due(uint64_t *logged_at, uint64_t period)
 {
 	uint64_t now = clock_monotonic();
@@ -134,7 +134,7 @@ static void note_error(struct sender *sender, const char *what, const char *text
 		log_error(sender);
 }
 
-/* The error has lost profiles. */
+/* Records the current error as the reason for a loss of profiles. */
 static void note_loss(struct sender *sender, enum sender_fate fate)
 {
 	bool is_known = !strcmp(sender->error, sender->logged);
@@ -143,7 +143,7 @@ static void note_loss(struct sender *sender, enum sender_fate fate)
 		log_error(sender);
 }
 
-/* After a request was taken. Called with the lock. */
+/* Records that a request was accepted. Called with the lock. */
 static void note_success(struct sender *sender)
 {
 	const struct iaprof_host *host = sender->options.host;
@@ -157,7 +157,7 @@ static void note_success(struct sender *sender)
 	sender->dropped_earlier = sender->counts.dropped;
 }
 
-/* Counts profiles for which there is no room. Called with the lock. */
+/* Counts dropped profiles. Called with the lock. */
 static void drop(struct sender *sender, uint64_t count, const char *reason)
 {
 	const struct iaprof_host *host = sender->options.host;
@@ -167,7 +167,7 @@ static void drop(struct sender *sender, uint64_t count, const char *reason)
 		host->log(host, IAPROF_LOG_WARNING, "%s: dropped waiting requests: %s", sender->url, reason);
 }
 
-/* Counts the profiles of a request that the server took. Returns whether it had an objection. */
+/* Counts the profiles of a request that the server accepted. Returns whether it rejected some of them. */
 static bool count_sent(struct sender *sender, uint32_t count)
 {
 	struct text reason = { 0 };
@@ -189,7 +189,7 @@ static bool count_sent(struct sender *sender, uint32_t count)
 	return objects;
 }
 
-/* The answers after which the protocol permits another try. */
+/* Returns whether the protocol permits another try after this status. */
 static bool is_passing(long status)
 {
 	return status == 429 || status == 502 || status == 503 || status == 504;
@@ -217,7 +217,7 @@ static void note_refusal(struct sender *sender, long status)
 	text_free(&line);
 }
 
-/* Returns what a failed try is called. */
+/* Returns the text of a failed try's error. */
 static const char *describe(CURLcode code)
 {
 	switch (code) {
@@ -257,8 +257,8 @@ static enum outcome try_once(struct sender *sender, const struct waiting_request
 }
 
 /*
- * Waits for a time in seconds, and up to half of it longer, so that machines do not all come back at once, or until the
- * run no longer waits. Called with the lock.
+ * Waits for a time in seconds, and up to half of it longer, so that machines do not retry at the same time, or until
+ * the run no longer waits. Called with the lock.
  */
 static void wait_for(struct sender *sender, uint64_t seconds)
 {
@@ -286,7 +286,7 @@ static struct sender_counts add_counts(const struct sender_counts *one, const st
 				       .unsent = one->unsent + other->unsent };
 }
 
-/* Reports what became of the profiles. Called with the lock. */
+/* Reports the delivery counters to the core. Called with the lock. */
 static void report(const struct sender *sender)
 {
 	const struct sender_counts all = add_counts(&sender->earlier, &sender->counts);
@@ -299,7 +299,7 @@ static void report(const struct sender *sender)
 		.waiting = request_queue_count(&sender->queue) + spool_items(sender->spool),
 		.stored = sender->spool ? spool_size(sender->spool) : IAPROF_COUNT_UNKNOWN,
 	};
-	/* The spool has it as well. */
+	/* It is counted in the spool, too. */
 	if (sender->queue.first && sender->queue.first->spooled)
 		delivery.waiting -= sender->queue.first->count;
 	if (IAPROF_HOST_HAS(host, delivery))
@@ -334,7 +334,7 @@ static int store(struct sender *sender, const struct waiting_request *request, c
 }
 
 /* Stores a request, which may be in the spool already, or drops it. Called with the lock. */
-static void put_away(struct sender *sender, const struct waiting_request *request)
+static void store_or_drop(struct sender *sender, const struct waiting_request *request)
 {
 	char reason[ERROR_SIZE] = "the memory for requests is full";
 	if (!request->spooled && (!sender->spool || store(sender, request, reason)))
@@ -348,8 +348,8 @@ static struct waiting_request *request_in_use(const struct sender *sender)
 }
 
 /*
- * What waits while the server does not take it survives the end of this process. What cannot be stored stays where it
- * is. Called with the lock.
+ * Stores unsent requests in the spool, so that they outlive the process. Those that cannot be stored stay in memory.
+ * Called with the lock.
  */
 static void store_waiting(struct sender *sender)
 {
@@ -357,7 +357,7 @@ static void store_waiting(struct sender *sender)
 	char reason[ERROR_SIZE];
 	while (sender->spool && (request = before ? before->next : sender->queue.first)) {
 		int result = request->spooled ? 0 : store(sender, request, reason);
-		/* The others have no room on the disk, either. */
+		/* Any other error, such as a full disk, also applies to the remaining requests. */
 		if (result && result != -EFBIG)
 			return;
 		if (request->spooled || result)
@@ -367,7 +367,7 @@ static void store_waiting(struct sender *sender)
 	}
 }
 
-/* Called with the lock, which is released while the request is sent. */
+/* Sends the first request. Called with the lock, which is released meanwhile. */
 static void send_first(struct sender *sender, uint64_t *pause)
 {
 	const struct waiting_request *request = sender->queue.first;
@@ -401,7 +401,7 @@ static void send_first(struct sender *sender, uint64_t *pause)
 	report(sender);
 }
 
-/* Reads the oldest request of the spool, when nothing else waits. Called with the lock. */
+/* Reads the oldest request of the spool if no other request waits. Called with the lock. */
 static bool take_spooled(struct sender *sender)
 {
 	struct text body = { 0 };
@@ -411,7 +411,7 @@ static bool take_spooled(struct sender *sender)
 	if (unreadable)
 		drop(sender, unreadable,
 		     "a file of the spool cannot be read, or has the format of another configuration");
-	/* When out of memory, it is the next run's. */
+	/* When out of memory, the request stays in the spool for the next run. */
 	bool good = is_taken && request_queue_add(&sender->queue, &body, count, true);
 	text_free(&body);
 	return good;
@@ -423,7 +423,7 @@ static void *run(void *context)
 	uint64_t pause = WAIT_FIRST;
 	pthread_mutex_lock(&sender->lock);
 	report(sender);
-	while (!sender->gives_up && !(sender->is_ending && (sender->leaves || !sender->queue.first)))
+	while (!sender->gives_up && !(sender->is_ending && (sender->hands_over || !sender->queue.first)))
 		if (sender->queue.first)
 			send_first(sender, &pause);
 		else if (!take_spooled(sender))
@@ -540,7 +540,7 @@ int sender_new(const struct sender_options *options, struct sender **made)
 	return result;
 }
 
-/* Puts away the oldest request that is not being sent. Called with the lock. */
+/* Stores or drops the oldest requests that are not being sent. Called with the lock. */
 static void make_room(struct sender *sender, size_t size)
 {
 	while (sender->queue.first && sender->queue.size + size > SENDER_WAITING_MAX) {
@@ -548,7 +548,7 @@ static void make_room(struct sender *sender, size_t size)
 		const struct waiting_request *oldest = before ? before->next : sender->queue.first;
 		if (!oldest)
 			return;
-		put_away(sender, oldest);
+		store_or_drop(sender, oldest);
 		remove_request(sender, before);
 	}
 }
@@ -569,14 +569,15 @@ void sender_add(struct sender *sender, struct text *body, uint32_t count)
 	text_free(body);
 }
 
-/* Returns whether waiting for the server is of no use, because the next run can send the rest. Called with the lock. */
-static bool can_leave(const struct sender *sender)
+/* Returns whether the next run can send the remaining requests, so that there is no need to wait. Called with the lock.
+ */
+static bool can_hand_over(const struct sender *sender)
 {
-	return !sender->try_begin && (sender->leaves || (sender->spool && sender->is_failing));
+	return !sender->try_begin && (sender->hands_over || (sender->spool && sender->is_failing));
 }
 
-/* Leaves what is in memory to the next run. */
-static void leave(struct sender *sender)
+/* Hands the requests in memory over to the next run. */
+static void hand_over(struct sender *sender)
 {
 	uint64_t count = request_queue_count(&sender->queue);
 	struct sender_legacy legacy = { .exists = true,
@@ -584,7 +585,7 @@ static void leave(struct sender *sender)
 					.counts = add_counts(&sender->earlier, &sender->counts),
 					.is_reported = sender->is_reported,
 					.logged_at = sender->logged_at };
-	if (!sender_legacy_leave(&sender->options, &legacy))
+	if (!sender_legacy_put(&sender->options, &legacy))
 		return;
 	sender->counts.left = count;
 	sender->queue = (struct request_queue){ 0 };
@@ -600,33 +601,33 @@ static void close_spool(struct sender *sender)
 	spool_close(STEAL_POINTER(sender->spool));
 }
 
-/* What was not sent is left to the next run, stored for it, or dropped. The thread has ended. */
-static void settle(struct sender *sender)
+/* Hands unsent requests over to the next run, stores, or drops them. The thread has ended. */
+static void dispose_unsent(struct sender *sender)
 {
 	if (sender->queue.first && sender->queue.first->spooled)
 		remove_request(sender, NULL);
-	if (sender->leaves)
-		leave(sender);
+	if (sender->hands_over)
+		hand_over(sender);
 	strcpy(sender->reasons[SENDER_UNSENT], sender->error);
 	for (; sender->queue.first; remove_request(sender, NULL))
 		if (sender->spool)
-			put_away(sender, sender->queue.first);
+			store_or_drop(sender, sender->queue.first);
 		else
 			sender->counts.unsent += sender->queue.first->count;
 	close_spool(sender);
 }
 
-struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool leaves)
+struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool hands_over)
 {
-	uint64_t end = clock_monotonic() + (leaves && limit > LEAVING_MAX ? LEAVING_MAX : limit);
+	uint64_t end = clock_monotonic() + (hands_over && limit > HANDOVER_WAIT_MAX ? HANDOVER_WAIT_MAX : limit);
 	const struct timespec until = { .tv_sec = (time_t)(end / NANOSECONDS_PER_SECOND),
 					.tv_nsec = (long)(end % NANOSECONDS_PER_SECOND) };
 	pthread_mutex_lock(&sender->lock);
 	sender->is_ending = true;
-	sender->leaves = leaves;
+	sender->hands_over = hands_over;
 	pthread_cond_broadcast(&sender->changed);
-	/* A try after the end is none. */
-	while (sender->queue.first && !can_leave(sender) && sender->next_try < end &&
+	/* A try after the end would not be made. */
+	while (sender->queue.first && !can_hand_over(sender) && sender->next_try < end &&
 	       !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
 		;
 	sender->gives_up = true;
@@ -636,7 +637,7 @@ struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool l
 	if (sender->has_thread)
 		pthread_join(sender->thread, NULL);
 	sender->has_thread = false;
-	settle(sender);
+	dispose_unsent(sender);
 	return sender->counts;
 }
 
@@ -659,7 +660,7 @@ void sender_free(struct sender *sender)
 {
 	if (!sender)
 		return;
-	/* The run was not begun: what it took over is the next one's. */
+	/* The run was not started: the requests that it inherited are handed over to the next one. */
 	if (sender->has_thread)
 		sender_finish(sender, 0, sender->inherits);
 	while (sender->queue.first)

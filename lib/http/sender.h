@@ -13,15 +13,15 @@
 
 #include "text/text.h"
 
-/* Limit on requests that wait, in bytes as they are sent; beyond it, the oldest is dropped. */
+/* Limit on waiting requests, in bytes as they are sent; beyond it, the oldest is dropped. */
 #define SENDER_WAITING_MAX ((size_t)64 << 20)
 
 /*
- * Reads the answer of a server that took a request with count profiles. Returns how many of them it rejected. reason:
- * takes the server's own words, if there are any; they are untrusted.
+ * Reads the answer of a server that accepted a request with count profiles. Returns how many of them it rejected.
+ * reason: receives the server's message, if there is one, which is untrusted.
  */
 typedef uint32_t sender_answer(const void *bytes, size_t size, uint32_t count, struct text *reason);
-/* Reads what a server answers with a status of failure, unless that is a text. reason: as above. */
+/* Reads the body of an answer with an error status, unless it is a text. reason: as above. */
 typedef void sender_explanation(const void *bytes, size_t size, struct text *reason);
 
 /* Borrowed for the lifetime of the sender. */
@@ -32,7 +32,7 @@ struct sender_options {
 	const char *user_agent;
 	sender_answer *answer;           /* NULL: only the status matters */
 	sender_explanation *explanation; /* NULL: texts only */
-	const char *too_large;           /* the remedy if the server takes no request of this size; NULL: none */
+	const char *too_large;           /* the remedy if the server accepts no request of this size; NULL: none */
 	const char *headers;             /* see headers.h; NULL: none */
 	const char *certificate; /* file of certificates that the server is checked against; NULL: the system's */
 	uint64_t timeout;        /* of one try, ns */
@@ -46,11 +46,11 @@ struct sender_options {
 struct sender_counts {
 	uint64_t sent;     /* accepted by the server */
 	uint64_t rejected; /* of requests that the server accepted in part */
-	uint64_t refused;  /* of requests that the server does not want again */
-	uint64_t dropped;  /* there was no room */
-	uint64_t unsent;   /* the run ended before the server took them */
-	uint64_t kept;     /* are in the spool for the next run */
-	uint64_t left;     /* are in memory for the next run of this process */
+	uint64_t refused;  /* of requests with an error status that must not be repeated */
+	uint64_t dropped;  /* for lack of room */
+	uint64_t unsent;   /* the run ended before the server accepted them */
+	uint64_t kept;     /* in the spool, for the next run */
+	uint64_t left;     /* in memory, for the next run of this process */
 };
 
 /* Fates of profiles that were not delivered: the members of these names. */
@@ -61,18 +61,18 @@ struct sender;
 /* Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK if another sender has the spool. */
 int sender_new(const struct sender_options *options, struct sender **sender);
 /*
- * Begins to send, with what a sender of the run before has left: for start() of a sink. Returns 0, or a negative errno
- * after host->fail().
+ * Begins to send, first the requests that the sender of the previous run handed over: for start() of a sink. Returns 0,
+ * or a negative errno after host->fail().
  */
 int sender_start(struct sender *sender);
 /* Takes over the text. count: profiles in it. */
 void sender_add(struct sender *sender, struct text *body, uint32_t count);
 /*
  * Waits until everything is sent, or until a limit in ns, and ends the thread; with a spool, only while the server
- * answers, and with leaves only for the request that is being sent. Leaves the spool to the next run, and with leaves
- * also what is in memory: to the next sender in this process whose host has the same name.
+ * answers, and with hands_over only for the request that is being sent. The spool stays for the next run; with
+ * hands_over, the requests in memory are handed over to the next sender in this process whose host has the same name.
  */
-struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool leaves);
+struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool hands_over);
 /* Returns the URL without user and password. */
 const char *sender_url(const struct sender *sender);
 /* After sender_finish(): the last error, and the last reason of a fate; "" if there is none. */

@@ -21,13 +21,13 @@ static void free_item(struct item *item)
 	free(item);
 }
 
-bool sender_legacy_leave(const struct sender_options *options, struct sender_legacy *legacy)
+bool sender_legacy_put(const struct sender_options *options, struct sender_legacy *legacy)
 {
 	struct item *item = calloc(1, sizeof *item);
 	if (!item)
 		return false;
 	*item = (struct item){ .legacy = *legacy, .type = strdup(options->type), .compressed = options->compressed };
-	if (item->type && handover_leave(options->host->instance_name, item)) {
+	if (item->type && handover_put(options->host->instance_name, item)) {
 		legacy->requests = (struct request_queue){ 0 };
 		return true;
 	}

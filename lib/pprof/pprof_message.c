@@ -190,8 +190,8 @@ static uint32_t comment(struct message_pool *pool, struct profile_tables *tables
 	return index;
 }
 
-/* Returns whether metadata is about the quality of the profile, for the comments that pprof shows above tables. */
-static bool is_told(const char *key)
+/* Returns whether metadata describes the quality of the profile, for the comments that pprof shows above tables. */
+static bool is_about_quality(const char *key)
 {
 	static const char samples_of[] = "samples of ";
 	return strncmp(key, samples_of, sizeof samples_of - 1) == 0;
@@ -219,7 +219,7 @@ static void put_comments(struct message_pool *pool, struct profile_samples *samp
 		comments[count++] = comment(pool, &samples->tables, finding->name, finding->text, "");
 	}
 	for (size_t i = 0; i < facts; i++)
-		if (is_told(from->metadata[2 * i]))
+		if (is_about_quality(from->metadata[2 * i]))
 			comments[count++] =
 				comment(pool, &samples->tables, from->metadata[2 * i], from->metadata[2 * i + 1], "");
 	profile->comment = comments;

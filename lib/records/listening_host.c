@@ -6,7 +6,7 @@
 #include <string.h>
 #include "records/listening_host.h"
 
-IAPROF_PRINTF(3, 4) static int keep(const struct iaprof_host *host, int error, const char *format, ...)
+IAPROF_PRINTF(3, 4) static int record_failure(const struct iaprof_host *host, int error, const char *format, ...)
 {
 	struct listening_host *listening = (struct listening_host *)(uintptr_t)host;
 	va_list arguments;
@@ -20,5 +20,5 @@ void listening_host_init(struct listening_host *listening, const struct iaprof_h
 {
 	*listening = (struct listening_host){ .host = { .size = sizeof listening->host } };
 	memcpy(&listening->host, host, host->size < sizeof listening->host ? host->size : sizeof listening->host);
-	listening->host.fail = keep;
+	listening->host.fail = record_failure;
 }

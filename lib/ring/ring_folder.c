@@ -17,9 +17,9 @@
 #include "base/clock.h"
 
 #define FOLDER_OF_ROOT "/var/lib/iaprof/ring"
-/* Limit on the files that are examined: a sink does not write more. */
+/* Limit on files; a sink does not write more. */
 #define SEGMENTS_MAX 1000000u
-/* As long as a year, so that a foreign name cannot overflow a time. */
+/* Limit on the length of a segment, one year, so that a foreign file name cannot overflow a time. */
 #define LENGTH_MAX (366 * 86400 * NANOSECONDS_PER_SECOND)
 
 static char *join(const char *folder, const char *rest)
@@ -68,7 +68,7 @@ static bool read_digits(const char **text, size_t count, uint64_t *value)
 	return true;
 }
 
-static bool skip(const char **text, char expected)
+static bool skip_character(const char **text, char expected)
 {
 	return *(*text)++ == expected;
 }
@@ -78,9 +78,9 @@ bool ring_segment_parse(struct ring_segment *segment, const char *name)
 	const char *next = name;
 	uint64_t year, month, day, hour, minute, second, fraction, length;
 	if (!read_digits(&next, 4, &year) || !read_digits(&next, 2, &month) || !read_digits(&next, 2, &day) ||
-	    !skip(&next, 'T') || !read_digits(&next, 2, &hour) || !read_digits(&next, 2, &minute) ||
-	    !read_digits(&next, 2, &second) || !skip(&next, '.') || !read_digits(&next, 9, &fraction) ||
-	    !skip(&next, 'Z') || !skip(&next, '-'))
+	    !skip_character(&next, 'T') || !read_digits(&next, 2, &hour) || !read_digits(&next, 2, &minute) ||
+	    !read_digits(&next, 2, &second) || !skip_character(&next, '.') || !read_digits(&next, 9, &fraction) ||
+	    !skip_character(&next, 'Z') || !skip_character(&next, '-'))
 		return false;
 	size_t digits = strspn(next, "0123456789");
 	if (!digits || digits > 17 || !read_digits(&next, digits, &length) || length > LENGTH_MAX)
@@ -105,7 +105,7 @@ bool ring_segment_parse(struct ring_segment *segment, const char *name)
 	return true;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_segments(const void *left, const void *right)
 {
 	const struct ring_segment *a = left, *b = right;
 	if (a->begin != b->begin)
@@ -113,7 +113,7 @@ static int compare(const void *left, const void *right)
 	return a->end < b->end ? -1 : a->end > b->end;
 }
 
-static int add(int folder, struct ring_segments *segments, const char *name)
+static int add_segment(int folder, struct ring_segments *segments, const char *name)
 {
 	struct stat status;
 	struct ring_segment segment = { 0 };
@@ -131,7 +131,7 @@ static int add(int folder, struct ring_segments *segments, const char *name)
 
 int ring_folder_list(int folder, struct ring_segments *segments)
 {
-	/* A descriptor of its own, whose position is at the beginning. */
+	/* A new descriptor, whose position is at the beginning. */
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CLEANUP_CLOSEDIR DIR *listed = again < 0 ? NULL : fdopendir(again);
 	if (!listed) {
@@ -142,8 +142,8 @@ int ring_folder_list(int folder, struct ring_segments *segments)
 	}
 	int result = 0;
 	for (struct dirent *found; result == 0 && (found = readdir(listed));)
-		result = add(folder, segments, found->d_name);
+		result = add_segment(folder, segments, found->d_name);
 	if (segments->count > 1)
-		qsort(segments->items, segments->count, sizeof *segments->items, compare);
+		qsort(segments->items, segments->count, sizeof *segments->items, compare_segments);
 	return result;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/saturating.h"
+
 const char *const stack_text_pid_choices[] = { "auto", "yes", "no", NULL };
 const char *const stack_text_threads_choices[] = { "no", "yes", "name", NULL };
 const char *const stack_text_blame_choices[] = { "waiter", "producer", NULL };
@@ -324,12 +326,6 @@ static int row_compare(const void *left, const void *right, void *context)
 	return result ? result : (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 int stack_rows_make(struct stack_rows *rows, const struct iaprof_profile *profile,
 		    const struct stack_text_options *options)
 {
@@ -361,10 +357,10 @@ int stack_rows_make(struct stack_rows *rows, const struct iaprof_profile *profil
 		const struct stack_row *row = &rows->rows[i];
 		if (last && last->value_type == row->value_type && text_compare(rows, last, row) == 0 &&
 		    span_compare(rows, last, row) == 0) {
-			last->value = add(last->value, row->value);
-			last->count = add(last->count, row->count);
-			last->before = add(last->before, row->before);
-			last->before_count = add(last->before_count, row->before_count);
+			last->value = saturating_add(last->value, row->value);
+			last->count = saturating_add(last->count, row->count);
+			last->before = saturating_add(last->before, row->before);
+			last->before_count = saturating_add(last->before_count, row->before_count);
 		} else
 			rows->rows[rows->count++] = *row;
 	}

@@ -59,7 +59,7 @@ static ssize_t read_descriptor(const struct input_file *input, void *data, size_
 	}
 }
 
-int input_file_look(struct input_file *input, size_t capacity,
+int input_file_peek(struct input_file *input, size_t capacity,
 		    bool (*enough)(const char *bytes, size_t size, bool is_whole))
 {
 	if (!input->begin)
@@ -80,10 +80,10 @@ int input_file_look(struct input_file *input, size_t capacity,
 
 ssize_t input_file_read_some(struct input_file *input, void *data, size_t size)
 {
-	size_t looked_at = input->begin_size - input->begin_position;
+	size_t peeked = input->begin_size - input->begin_position;
 	ssize_t got;
-	if (looked_at) {
-		got = (ssize_t)(looked_at < size ? looked_at : size);
+	if (peeked) {
+		got = (ssize_t)(peeked < size ? peeked : size);
 		memcpy(data, input->begin + input->begin_position, (size_t)got);
 		input->begin_position += (size_t)got;
 	} else {

@@ -14,7 +14,7 @@ struct input_file {
 	const volatile int *stopping; /* NULL before the thread runs */
 	int descriptor;
 	FILE *spool; /* copy of what was read from a pipe, to read it again; NULL: none */
-	/* Examined, but not read yet. */
+	/* Buffered by input_file_peek(), but not read yet. */
 	char *begin;
 	size_t begin_size, begin_position;
 };
@@ -22,10 +22,10 @@ struct input_file {
 /* Returns 0, or a negative errno after host->fail(). */
 int input_file_open(struct input_file *input, const struct iaprof_host *host, const char *file);
 /*
- * Examines the bytes that will be read next: as many as enough() needs, or all, or capacity (the same in each call
- * until a read). Returns 0, or a negative errno: -ECANCELED if the run is ending.
+ * Buffers the bytes that will be read next, until enough() returns true, all are buffered, or capacity is reached (the
+ * same in each call until a read). Returns 0, or a negative errno: -ECANCELED if the run is ending.
  */
-int input_file_look(struct input_file *input, size_t capacity,
+int input_file_peek(struct input_file *input, size_t capacity,
 		    bool (*enough)(const char *bytes, size_t size, bool is_whole));
 /*
  * From now on, keeps everything that is read if the input cannot be read twice. Returns the same as input_file_open().

@@ -8,7 +8,7 @@
 
 #include "text/printable.h"
 
-static int give(struct text_lines *lines, const char *text, size_t length, bool is_too_long)
+static int pass_line(struct text_lines *lines, const char *text, size_t length, bool is_too_long)
 {
 	if (length && text[length - 1] == '\r')
 		length--;
@@ -21,7 +21,7 @@ static int give(struct text_lines *lines, const char *text, size_t length, bool 
 }
 
 /* Keeps the part of an incomplete line that fits. */
-static int keep(struct text_lines *lines, const char *bytes, size_t size)
+static int keep_part(struct text_lines *lines, const char *bytes, size_t size)
 {
 	if (size > TEXT_LINE_MAX - lines->begun.size) {
 		size = TEXT_LINE_MAX - lines->begun.size;
@@ -39,11 +39,11 @@ int text_lines_feed(struct text_lines *lines, const char *bytes, size_t size)
 		size_t length = (size_t)((newline ? newline : end) - bytes);
 		int result;
 		if (!newline || lines->begun.size || lines->is_too_long || length > TEXT_LINE_MAX) {
-			result = keep(lines, bytes, length);
+			result = keep_part(lines, bytes, length);
 			if (!result && newline)
 				result = text_lines_end(lines);
 		} else {
-			result = give(lines, bytes, length, false);
+			result = pass_line(lines, bytes, length, false);
 		}
 		if (result)
 			return result;
@@ -60,7 +60,7 @@ int text_lines_end(struct text_lines *lines)
 	bool is_too_long = lines->is_too_long;
 	lines->begun.size = 0;
 	lines->is_too_long = false;
-	return give(lines, lines->begun.data, length, is_too_long);
+	return pass_line(lines, lines->begun.data, length, is_too_long);
 }
 
 void text_lines_free(struct text_lines *lines)

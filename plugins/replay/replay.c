@@ -154,7 +154,7 @@ static int replay_prepare(const struct iaprof_host *host, void *instance)
 	int result = input_file_open(&replay->input, host, replay->file);
 	if (result < 0)
 		return result;
-	result = input_file_look(&replay->input, TEXT_FORMAT_SIZE, can_tell);
+	result = input_file_peek(&replay->input, TEXT_FORMAT_SIZE, can_tell);
 	if (result < 0)
 		return host->fail(host, result, "%s: %s", replay->file, strerror(-result));
 	struct text_line strange;

@@ -316,7 +316,7 @@ static void leave(const struct iaprof_host *host, const struct ring *ring)
 	if (!legacy)
 		return;
 	*legacy = (struct ring_legacy){ .counts = all_counts(ring), .unstated = ring->unstated };
-	if (!handover_leave(host->instance_name, legacy))
+	if (!handover_put(host->instance_name, legacy))
 		free(legacy);
 }
 
