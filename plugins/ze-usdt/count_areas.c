@@ -13,19 +13,22 @@
 #include "count_areas.h"
 #include "process/rights.h"
 
-/* Each takes up to 700 KB; launches of further processes fire the probe. */
+/* Limit on areas of up to 700 KB; launches of further processes fire the probe. */
 #define AREAS_MAX 128u
 
-/* A process can announce areas without end. */
+/* Limit on attempts per turn, because a process can announce any number of areas. */
 #define ATTEMPTS_MAX (2 * AREAS_MAX)
 
 /* Without a reader for that long, launches fire the probe. Readings are at most a second apart. */
 #define VALID UINT64_C(2000000000) /* ns */
 
-/* More launches than a program can make between two readings. */
+/* Limit on launches between two readings, far above what a program can make. */
 #define COUNT_MAX (UINT64_C(1) << 32)
 
-/* A launch is known at the next reading, except at the end, when two follow without a turn. */
+/*
+ * Number of readings after which an unknown launch is lost. It is known at the next one, except at the end, when two
+ * readings follow without a turn.
+ */
 #define UNKNOWN_MAX 3u
 
 /* An area is kept for that many turns after the process announced another one. */
@@ -74,7 +77,7 @@ static int file_open(uint32_t process, uint64_t address)
 	CLEANUP_CLOSE int found = open(path, O_PATH | O_CLOEXEC);
 	if (found < 0)
 		return -errno;
-	/* Of the file that was found, whatever is mapped there by now. */
+	/* Opens the file that was found, even if another is mapped there by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", found);
 	ssize_t length = readlink(path, target, sizeof target);
 	if (length != (ssize_t)(sizeof name - 1) || memcmp(target, name, sizeof name - 1) != 0 || !is_in_memory(found))
@@ -100,8 +103,8 @@ static void area_free(struct count_area *area)
 }
 
 /*
- * The first reading: what the process has counted by then is another profiler's, except what that one has not read when
- * it stopped: a thread can be preempted between the look at valid_until and the count.
+ * Makes the first reading: earlier counts belong to the previous profiler, except those that it had not read when it
+ * stopped, because a thread can be preempted between its check of valid_until and the count.
  */
 static void cells_begin(struct count_area *area)
 {
@@ -249,7 +252,7 @@ static void cell_accept(struct count_areas *areas, struct count_area *area, uint
 
 static struct count_area *area_find(const struct count_areas *areas, const struct ze_process *process)
 {
-	/* The latest: an earlier one of the program is over. */
+	/* Takes the latest: an earlier area of the program is no longer used. */
 	for (uint32_t i = areas->items.count; i-- > 0;) {
 		struct count_area *area = areas->items.items[i];
 		if (area->process.id == process->id && area->process.program == process->program)
@@ -321,15 +324,15 @@ int count_areas_sweep(struct count_areas *areas, uint64_t now, bool is_last,
 	return result;
 }
 
-/* Removes the areas for which this returns true. */
-static void areas_remove(struct count_areas *areas, bool (*leave)(const struct count_area *area, const void *context),
-			 const void *context)
+/* Removes the areas for which is_removed() returns true. */
+static void areas_remove(struct count_areas *areas,
+			 bool (*is_removed)(const struct count_area *area, const void *context), const void *context)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < areas->items.count; i++) {
 		struct count_area *area = areas->items.items[i];
-		if (leave(area, context))
+		if (is_removed(area, context))
 			area_free(area);
 		else
 			areas->items.items[kept++] = area;
@@ -374,7 +377,7 @@ void count_areas_take_over(struct count_areas *areas, uint64_t now)
 	}
 }
 
-void count_areas_leave(struct count_areas *areas)
+void count_areas_hand_over(struct count_areas *areas)
 {
 	for (uint32_t i = 0; i < areas->items.count; i++) {
 		const struct count_area *area = areas->items.items[i];

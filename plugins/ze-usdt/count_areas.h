@@ -12,7 +12,7 @@
 #include "count_area.h"
 #include "recordings.h"
 
-/* What a cell counts, from the launch that fired the probe with its tag. */
+/* A launch that a cell counts, from the probe that fired with the cell's tag. */
 struct known_launch {
 	struct ze_launch_key key;
 	uint32_t kernel;    /* id in records; 0: not known */
@@ -22,8 +22,8 @@ struct known_launch {
 };
 
 struct counted_cell {
-	uint64_t count;     /* that was read last */
-	uint64_t last_time; /* of those launches */
+	uint64_t count;     /* last read value of the cell */
+	uint64_t last_time; /* time of the last of those launches */
 	uint32_t unknown;   /* readings since the cell counts something that is not known */
 	struct known_launch launch;
 };
@@ -34,7 +34,7 @@ struct count_area {
 	struct ze_count_area *shared;
 	struct counted_cell *cells;
 	uint32_t turns_over; /* since the process announced another one; 0: it did not */
-	bool is_damaged;     /* has impossible contents: not used any more */
+	bool is_damaged;     /* has impossible contents and is no longer used */
 	bool is_waiting;     /* the earlier run still reads it: not used yet */
 };
 
@@ -81,12 +81,12 @@ int count_areas_sweep(struct count_areas *areas, uint64_t now, bool is_last,
 void count_areas_renew(struct count_areas *areas, uint64_t now);
 /* From this time on, processes count no more launches for this profiler. */
 void count_areas_limit(struct count_areas *areas, uint64_t time);
-/* The earlier run does not read the areas any more: begins to. */
+/* Starts reading the areas, because the earlier run no longer does. */
 void count_areas_take_over(struct count_areas *areas, uint64_t now);
 /* Processes count no more launches; what they counted can still be read. */
 void count_areas_close(struct count_areas *areas, uint64_t now);
-/* After the last reading: records in the areas what was read, for the next profiler. */
-void count_areas_leave(struct count_areas *areas);
+/* After the last reading: records the read counts in the areas, for the next profiler. */
+void count_areas_hand_over(struct count_areas *areas);
 /* Forgets the areas of an ended program, which were read, and of earlier programs of the process. */
 void count_areas_forget_process(struct count_areas *areas, const struct ze_process *ended);
 void count_areas_free(struct count_areas *areas);

@@ -64,7 +64,7 @@ int drain_event_descriptor(const struct drain *drain)
 
 /*
  * The same native stack can have other Python frames, and its thread can work on another span: it must be known that
- * the process has none. Its mappings are asked for when it announces its first module.
+ * the process has none. Its mappings are requested when it announces its first module.
  */
 static bool process_is_countable(void *context, const struct ze_process *process)
 {
@@ -75,7 +75,7 @@ static bool process_is_countable(void *context, const struct ze_process *process
 
 	if (!skeleton->rodata->take_python && !skeleton->rodata->take_spans)
 		return true;
-	/* Both maps are empty unless they are needed. */
+	/* Both maps are empty unless Python stacks or spans are read. */
 	return bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.unwind_processes), &process->id, &mappings) == 0 &&
 	       bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.python_processes), &process->id, &python) != 0 &&
 	       bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.thread_context_processes), &process->id, &spans) != 0;
@@ -324,8 +324,8 @@ int drain_finish(struct drain *drain)
 		result = set_emit(drain, last, true);
 	if (result == 0)
 		result = ends_apply(drain, drain->ends.count);
-	count_areas_leave(&drain->counts);
+	count_areas_hand_over(&drain->counts);
 	if (drain->counts.valid_limit)
-		image_file_cleanup_leave(&drain->objects.images.cleanup);
+		image_file_cleanup_hand_over(&drain->objects.images.cleanup);
 	return result ? result : totals_emit(drain);
 }

@@ -25,8 +25,8 @@ static __always_inline bool launch_has_chain(const struct launch *launch)
 }
 
 /* A hash unique to the process, for a stack id that the tracer provides; 0 without one. */
-static __always_inline __u64 told_stack_hash(bool use_tables, const struct launch *launch,
-					     const struct ze_process *process)
+static __always_inline __u64 tracer_stack_hash(bool use_tables, const struct launch *launch,
+					       const struct ze_process *process)
 {
 	/* The same native stack can have other Python frames. */
 	if (!launch->arguments[6] || (use_tables && python_is_known(process->id)))
@@ -60,16 +60,16 @@ static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const 
 			hash = 0;
 	}
 	if (end <= UNWIND_TRUNCATED)
-		add(&processor->unwound[end], 1);
+		sum_add(&processor->unwound[end], 1);
 	return hash ? python_stack_take(element, element, execution, &processor->python, hash) : 0;
 }
 
 /*
- * Stores the launch's stack, of this element of stack_scratch, in the map and returns its hash, or 0. told:
- * told_stack_hash().
+ * Stores the launch's stack, of this element of stack_scratch, in the map and returns its hash, or 0. tracer_hash:
+ * tracer_stack_hash().
  */
 static __always_inline __u64 launch_stack(struct pt_regs *context, bool use_tables, const struct launch *launch,
-					  __u64 told, void *stacks, struct stack_addresses *stack, __u32 element,
+					  __u64 tracer_hash, void *stacks, struct stack_addresses *stack, __u32 element,
 					  struct ze_processor *processor)
 {
 	/* The first address is the probe site: our tracer's is skipped, the runtime's is a frame of interest. */
@@ -77,20 +77,20 @@ static __always_inline __u64 launch_stack(struct pt_regs *context, bool use_tabl
 	bool truncated = false;
 
 	/* Walking the stack is most of the overhead of a launch. */
-	if (told && bpf_map_lookup_elem(stacks, &told))
-		return told;
+	if (tracer_hash && bpf_map_lookup_elem(stacks, &tracer_hash))
+		return tracer_hash;
 	__u64 hash = use_tables ? launch_stack_unwind(context, launch, stack, element, processor) : 0;
 	if (!hash)
 		hash = use_tables ? stack_take_by_loop(context, stack, element, kind, &truncated)
 				  : stack_take(context, stack, kind, &truncated);
 	if (!hash) {
-		add(&processor->stacks_missing, 1);
+		sum_add(&processor->stacks_missing, 1);
 		return 0;
 	}
-	if (told)
-		hash = told;
+	if (tracer_hash)
+		hash = tracer_hash;
 	if (!stack_store(stacks, stack, hash)) {
-		add(&processor->stacks_lost, 1);
+		sum_add(&processor->stacks_lost, 1);
 		return 0;
 	}
 	return hash;

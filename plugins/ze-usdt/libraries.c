@@ -17,10 +17,10 @@
 #include "ze-usdt.h"
 #include "bpf/support.h"
 
-/* More files than processes map on a busy machine; each takes about a hundred bytes until it is parsed. */
+/* Limit on queued files, above the number on a busy machine; each takes about a hundred bytes until it is parsed. */
 #define QUEUED_MAX 65536u
-/* Parsing a file takes about 20 us. */
-#define LOOKS_PER_TURN 64
+/* Limit on files per turn; parsing one takes about 20 us. */
+#define FILES_PER_TURN 64
 
 /* arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18 */
 #define SYSTEM_CALL_UPROBE 336L
@@ -116,7 +116,7 @@ static bool link_make(const struct libraries *libraries, struct library *library
 		probe == PROVIDER_LAUNCH_KERNEL ? launch_probe(library, provider, &cookie) : provider_probe_name(probe);
 	LIBBPF_OPTS(bpf_usdt_opts, options, .usdt_cookie = cookie);
 	char path[64];
-	/* Opens the file that was checked, whatever its path refers to by now. */
+	/* Opens the checked file itself, because its path may refer to another file by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", library->file.descriptor);
 	struct bpf_log log = bpf_log_begin(libraries->host);
 	library->links[probe] =
@@ -276,7 +276,7 @@ int tracer_file_find(char *path, size_t size)
 	return result;
 }
 
-static void file_look(struct libraries *libraries, const struct queued_file *file)
+static void file_search(struct libraries *libraries, const struct queued_file *file)
 {
 	struct stat status;
 	const char *reason = "";
@@ -298,16 +298,16 @@ static void file_look(struct libraries *libraries, const struct queued_file *fil
 	}
 }
 
-bool libraries_look(struct libraries *libraries)
+bool libraries_search(struct libraries *libraries)
 {
 	eventfd_t woken;
 
 	eventfd_read(libraries->queue.wake, &woken);
-	for (int i = 0; i < LOOKS_PER_TURN; i++) {
+	for (int i = 0; i < FILES_PER_TURN; i++) {
 		struct queued_file *file = mapped_file_queue_take(&libraries->queue);
 		if (!file)
 			return false;
-		file_look(libraries, file);
+		file_search(libraries, file);
 		free(file);
 	}
 	eventfd_write(libraries->queue.wake, 1);

@@ -60,7 +60,7 @@ int libraries_attach_path(struct libraries *libraries, const char *path, const c
 int tracer_file_find(char *path, size_t size);
 
 /* Parses some of the queued files. Returns whether more are queued. */
-bool libraries_look(struct libraries *libraries);
+bool libraries_search(struct libraries *libraries);
 
 /* Detaches, which takes about a tenth of a second per probe. */
 void libraries_free(struct libraries *libraries);

@@ -70,14 +70,14 @@ void *pointer_map_remove(struct pointer_map *table, uint64_t key)
 	return value;
 }
 
-void pointer_map_sweep(struct pointer_map *table, bool (*leave)(void *value, void *context), void *context)
+void pointer_map_sweep(struct pointer_map *table, bool (*is_removed)(void *value, void *context), void *context)
 {
 	for (size_t i = 0; i < table->capacity; i++) {
 		/* An entry that moves into the slot is checked as well. */
 		while (table->slots[i].value) {
-			if (!leave)
+			if (!is_removed)
 				free(table->slots[i].value);
-			else if (!leave(table->slots[i].value, context))
+			else if (!is_removed(table->slots[i].value, context))
 				break;
 			slot_clear(table, i);
 		}

@@ -31,8 +31,8 @@ bool pointer_map_add(struct pointer_map *table, uint64_t key, void *value);
 /* Removes a key and returns its value, or NULL. */
 void *pointer_map_remove(struct pointer_map *table, uint64_t key);
 /*
- * Removes every value for which leave returns true; leave then owns the value. leave may be called twice for a value
- * that stays. NULL: frees all values with free().
+ * Removes every value for which is_removed() returns true, which then owns the value. It may be called twice for a
+ * value that stays. NULL: frees all values with free().
  */
-void pointer_map_sweep(struct pointer_map *table, bool (*leave)(void *value, void *context), void *context);
+void pointer_map_sweep(struct pointer_map *table, bool (*is_removed)(void *value, void *context), void *context);
 void pointer_map_free(struct pointer_map *table);

@@ -83,7 +83,7 @@ static __always_inline struct ze_processor *processor_get(__u32 cpu)
 	return bpf_map_lookup_elem(&processors, &cpu);
 }
 
-static __always_inline void add(__u64 *sum, __u64 value)
+static __always_inline void sum_add(__u64 *sum, __u64 value)
 {
 	__sync_fetch_and_add(sum, value);
 }
@@ -125,7 +125,7 @@ static __always_inline void process_note(__u32 id)
  * Returns the set to use, or -1. User space changes active_set and waits until active is 0 for the other set: a handler
  * that read the same active_set before and after it counted itself is waited for.
  */
-static __always_inline int set_enter(struct ze_processor *processor)
+static __always_inline int set_acquire(struct ze_processor *processor)
 {
 #pragma unroll
 	for (int i = 0; i < 3; i++) {
@@ -140,7 +140,7 @@ static __always_inline int set_enter(struct ze_processor *processor)
 	return -1;
 }
 
-static __always_inline void set_leave(struct ze_processor *processor, int set)
+static __always_inline void set_release(struct ze_processor *processor, int set)
 {
 	__sync_fetch_and_add(&processor->active[set & 1], -1);
 }
@@ -166,7 +166,7 @@ static __always_inline void span_limit(const void *map, const void *key, __u64 *
 	    __sync_fetch_and_add(&span_keys[set & 1], 1) < span_keys_max)
 		return;
 	__builtin_memset(span, 0, THREAD_CONTEXT_SPAN_WORDS * sizeof *span);
-	add(&processor->spans_dropped, 1);
+	sum_add(&processor->spans_dropped, 1);
 }
 
 /* Increments a count that exists already. */

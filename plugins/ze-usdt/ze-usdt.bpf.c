@@ -83,7 +83,7 @@ static __always_inline __u64 submission_stack(void *stacks, struct stack_address
 	/* The part behind the addresses is stale and ignored. */
 	bpf_probe_read_kernel(stack, sizeof stack->depth + submission_depth * sizeof(__u64), &submission->depth);
 	if (!stack_store(stacks, stack, hash)) {
-		add(&processor->stacks_lost, 1);
+		sum_add(&processor->stacks_lost, 1);
 		return 0;
 	}
 	return hash;
@@ -118,25 +118,26 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 		if (take_spans)
 			span_set(key.span, processor);
 	}
-	__u64 told = take_stacks ? told_stack_hash(use_tables, launch, &kernel->process) : 0;
+	__u64 tracer_hash = take_stacks ? tracer_stack_hash(use_tables, launch, &kernel->process) : 0;
 	/* A launch with this key is in the set: so are its kernel and stack. */
-	key.user_stack = told;
-	if ((told || !take_stacks) && !(take_kernel && !key.list) && count_increase(launches, &key, launch->now))
+	key.user_stack = tracer_hash;
+	if ((tracer_hash || !take_stacks) && !(take_kernel && !key.list) && count_increase(launches, &key, launch->now))
 		return;
 
 	if (!kernel_store(kernels, kernel, name, key.kernel)) {
-		add(&processor->launches_full, 1);
+		sum_add(&processor->launches_full, 1);
 		return;
 	}
 	if (take_stacks)
-		key.user_stack = launch_stack(context, use_tables, launch, told, stacks, stack, place, processor);
+		key.user_stack =
+			launch_stack(context, use_tables, launch, tracer_hash, stacks, stack, place, processor);
 	if (take_kernel && !key.list)
 		key.kernel_stack = submission_stack(stacks, stack, processor);
 	if (take_spans)
 		span_limit(launches, &key, key.span, set, processor);
 	long error = count_add(launches, &key, launch->now);
 	if (error)
-		add(error == -E2BIG ? &processor->launches_full : &processor->launches_busy, 1);
+		sum_add(error == -E2BIG ? &processor->launches_full : &processor->launches_busy, 1);
 }
 
 static __always_inline bool launch_read(struct pt_regs *context, struct launch *launch)
@@ -178,29 +179,29 @@ static __always_inline int launch_handle(struct pt_regs *context, bool use_table
 	if (!processor || !is_of_this_run(launch.now, launch.task->pid))
 		return 0;
 	if (task_is_filtered(launch.task)) {
-		add(&processor->launches_filtered, 1);
+		sum_add(&processor->launches_filtered, 1);
 		return 0;
 	}
-	int set = set_enter(processor);
+	int set = set_acquire(processor);
 	if (set < 0 && !run_is_on())
 		return 0;
-	add(&processor->launches, 1);
+	sum_add(&processor->launches, 1);
 	int slot = set < 0 ? -1 : slot_take(&processor->slots);
 	if (!launch_read(context, &launch))
-		add(&processor->launches_bad, 1);
+		sum_add(&processor->launches_bad, 1);
 	else if (slot < 0)
-		add(&processor->launches_busy, 1);
+		sum_add(&processor->launches_busy, 1);
 	else
 		launch_record(context, use_tables, &launch, processor, set, slot);
 	if (slot >= 0)
 		slot_give_back(&processor->slots, slot);
 	if (set >= 0)
-		set_leave(processor, set);
-	add(&processor->handler_time, bpf_ktime_get_ns() - launch.now);
+		set_release(processor, set);
+	sum_add(&processor->handler_time, bpf_ktime_get_ns() - launch.now);
 	return 0;
 }
 
-/* One of the two is loaded: the Linux kernel has to know what a program contains, even if it is never executed. */
+/* Only one of the two is loaded: the verifier also rejects unsupported code that is never executed. */
 SEC("usdt")
 int launch_kernel(struct pt_regs *context)
 {
@@ -237,7 +238,7 @@ int execute_list(struct pt_regs *context)
 	if (!processor || !is_of_this_run(now, task->pid) || task_is_filtered(task))
 		return 0;
 
-	int set = set_enter(processor);
+	int set = set_acquire(processor);
 	if (set < 0 && !run_is_on())
 		return 0;
 	long list = 0, parent = 0, launches = 0;
@@ -245,9 +246,9 @@ int execute_list(struct pt_regs *context)
 	if (bpf_usdt_arg_cnt(context) >= 3)
 		read = read && bpf_usdt_arg(context, 1, &parent) == 0 && bpf_usdt_arg(context, 2, &launches) == 0;
 	if (!parent)
-		add(&processor->executions, 1);
+		sum_add(&processor->executions, 1);
 	if (set < 0 || !read) {
-		add(&processor->executions_lost, 1);
+		sum_add(&processor->executions_lost, 1);
 	} else {
 		struct ze_execution_key key = {
 			.process = process_of(task), .list = list, .parent = parent, .launches = launches
@@ -260,11 +261,11 @@ int execute_list(struct pt_regs *context)
 			span_limit(executions, &key, key.span, set, processor);
 		}
 		if (count_add(executions, &key, now))
-			add(&processor->executions_lost, 1);
+			sum_add(&processor->executions_lost, 1);
 	}
 	if (set >= 0)
-		set_leave(processor, set);
-	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+		set_release(processor, set);
+	sum_add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }
 
@@ -277,7 +278,7 @@ int compile_kernel(struct pt_regs *context)
 	if (!processor || task_is_filtered(task))
 		return 0;
 
-	add(&processor->modules, 1);
+	sum_add(&processor->modules, 1);
 	long path = 0, module = 0;
 	int count = bpf_usdt_arg_cnt(context);
 	bool bad = count < 1 || bpf_usdt_arg(context, 0, &path) || (count >= 2 && bpf_usdt_arg(context, 1, &module));
@@ -285,7 +286,7 @@ int compile_kernel(struct pt_regs *context)
 	if (!bad)
 		compile = bpf_ringbuf_reserve(&events, sizeof *compile, 0);
 	if (!compile) {
-		add(&processor->modules_lost, 1);
+		sum_add(&processor->modules_lost, 1);
 	} else {
 		compile->event.type = ZE_EVENT_COMPILE;
 		compile->event.user = task->cred->fsuid.val;
@@ -295,7 +296,7 @@ int compile_kernel(struct pt_regs *context)
 		compile->path_bytes = bpf_probe_read_user_str(compile->path, sizeof compile->path, (void *)path);
 		process_note(compile->event.process.id);
 		/*
-		 * Tables are made until the first launch. The tracer, which reports the number, needs them for Python;
+		 * Tables are built until the first launch. The tracer, which reports the number, needs them for Python;
 		 * the variable with the span is found with them.
 		 */
 		if (ask_early && (count < 2 || take_python || take_spans))
@@ -306,7 +307,7 @@ int compile_kernel(struct pt_regs *context)
 		 */
 		bpf_ringbuf_submit(compile, BPF_RB_FORCE_WAKEUP);
 	}
-	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	sum_add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }
 
@@ -330,10 +331,10 @@ int unload_module(struct pt_regs *context)
 	bool read = bpf_usdt_arg(context, 0, &module) == 0;
 	event.module = module;
 	if (read && !module)
-		add(&processor->module_calls, 1);
+		sum_add(&processor->module_calls, 1);
 	else if (!read || !event_send(&event))
-		add(&processor->unloads_lost, 1);
-	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+		sum_add(&processor->unloads_lost, 1);
+	sum_add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }
 
@@ -354,7 +355,7 @@ int share_counts(struct pt_regs *context)
 	event.area = area;
 	process_note(event.process.id);
 	bpf_ringbuf_output(&events, &event, sizeof event, BPF_RB_FORCE_WAKEUP);
-	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	sum_add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }
 
@@ -386,7 +387,7 @@ int submit_job(struct bpf_raw_tracepoint_args *context)
 	if (!submission.hash)
 		submission.hash = 1;
 	bpf_map_update_elem(&submissions, &thread, &submission, BPF_ANY);
-	add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	sum_add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }
 
@@ -402,7 +403,7 @@ int follow_exit(__u64 *context)
 	struct ze_event event = { .type = ZE_EVENT_EXIT, .time = bpf_ktime_get_ns(), .process = process_of(task) };
 	struct ze_processor *processor = processor_get(bpf_get_smp_processor_id());
 	if (!event_send(&event) && processor)
-		add(&processor->exits_lost, 1);
+		sum_add(&processor->exits_lost, 1);
 	return 0;
 }
 
@@ -413,6 +414,6 @@ int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 	targets_follow(parent, child);
 	struct ze_processor *processor = processor_get(bpf_get_smp_processor_id());
 	if (processor)
-		add(&processor->handler_time, bpf_ktime_get_ns() - begin);
+		sum_add(&processor->handler_time, bpf_ktime_get_ns() - begin);
 	return 0;
 }

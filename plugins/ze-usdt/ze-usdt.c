@@ -21,8 +21,8 @@
 #include "ze-usdt.bpf.skel.h"
 
 #define MILLISECOND UINT64_C(1000000)
-/* Longest time for examining mapped files before this run takes the place of an earlier one. */
-#define LOOK_MAX (200 * MILLISECOND)
+/* Limit on the time for examining mapped files before this run replaces an earlier one. */
+#define SEARCH_TIME_MAX (200 * MILLISECOND)
 #define MAP_SIZE_MIN 256u
 #define MAP_SIZE_MAX (1u << 20)
 
@@ -206,7 +206,7 @@ static int descriptors_watch(struct ze_usdt *ze_usdt)
 	return 0;
 }
 
-static int process_asked(void *instance, int fd, uint32_t ready)
+static int requests_ready(void *instance, int fd, uint32_t ready)
 {
 	struct ze_usdt *ze_usdt = instance;
 
@@ -216,8 +216,8 @@ static int process_asked(void *instance, int fd, uint32_t ready)
 	return 0;
 }
 
-static int process_told(void *instance, const struct iaprof_unwind_table *table,
-			const struct iaprof_unwind_process *process)
+static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+			   const struct iaprof_unwind_process *process)
 {
 	struct ze_usdt *ze_usdt = instance;
 
@@ -262,7 +262,7 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 	if (settings.use_spans)
 		thread_contexts_open(&ze_usdt->contexts, ze_usdt->skeleton->maps.thread_context_processes);
 	const struct unwinder_maps maps = UNWINDER_MAPS(ze_usdt->skeleton);
-	result = unwinder_open(&ze_usdt->unwinder, host, &maps, process_asked, process_told);
+	result = unwinder_open(&ze_usdt->unwinder, host, &maps, requests_ready, tables_received);
 	if (result || !settings.use_python)
 		return result;
 	return python_stacks_open(&ze_usdt->drain.python, host, &(struct python_maps)PYTHON_MAPS(ze_usdt->skeleton),
@@ -323,8 +323,8 @@ static int ze_usdt_start(const struct iaprof_host *host, void *instance)
 	result = drain_begin(&ze_usdt->drain);
 	if (result)
 		return result;
-	uint64_t until = host->clock(host) + LOOK_MAX;
-	while (ze_usdt->handover.waits && libraries_look(&ze_usdt->libraries) && host->clock(host) < until)
+	uint64_t until = host->clock(host) + SEARCH_TIME_MAX;
+	while (ze_usdt->handover.waits && libraries_search(&ze_usdt->libraries) && host->clock(host) < until)
 		;
 	return ze_usdt->handover.waits ? 0 : injections_begin(ze_usdt);
 }
@@ -341,7 +341,7 @@ static int ze_usdt_limit(const struct iaprof_host *host, void *instance, uint64_
 }
 
 /* Takes over from the earlier run, and hands over to the next one. */
-static int handover_look(struct ze_usdt *ze_usdt)
+static int handover_check(struct ze_usdt *ze_usdt)
 {
 	uint64_t end = handover_time(&ze_usdt->handover), now = ze_usdt->host->clock(ze_usdt->host);
 
@@ -368,9 +368,9 @@ static int ze_usdt_thread(const struct iaprof_host *host, void *instance, const 
 			wait = 100 * MILLISECOND;
 		epoll_wait(ze_usdt->epoll, events, 2, (int)((wait + MILLISECOND - 1) / MILLISECOND));
 		result = drain_events(drain);
-		libraries_look(&ze_usdt->libraries);
+		libraries_search(&ze_usdt->libraries);
 		if (result == 0)
-			result = handover_look(ze_usdt);
+			result = handover_check(ze_usdt);
 		now = host->clock(host);
 		if (result == 0 && now >= turn) {
 			result = drain_turn(drain);
@@ -396,7 +396,7 @@ static int ze_usdt_stop(const struct iaprof_host *host, void *instance)
 	return result;
 }
 
-/* Warns that the tracer saw nothing, with the cause as far as it is known. */
+/* Warns that the tracer reported nothing, with the cause if it is known. */
 static void nothing_warn(const struct ze_usdt *ze_usdt, uint64_t failed_calls)
 {
 	const struct iaprof_host *host = ze_usdt->host;

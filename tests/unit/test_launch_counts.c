@@ -137,7 +137,7 @@ static void profiler_end(bool counted)
 	count_areas_free(&profiler.areas);
 }
 
-/* As launch_tell(). */
+/* As launch_report(). */
 static void launch(struct launch_counts *counts, struct count_block **block, unsigned kernel)
 {
 	static const char kernels[KERNELS];
@@ -175,7 +175,7 @@ TEST(launches_add_up)
 			profiler_turn(false);
 	}
 	ck_assert_uint_eq(profiler.areas.opened, 1);
-	launch_counts_leave(&block);
+	launch_counts_release(&block);
 	profiler_end(true);
 }
 
@@ -196,7 +196,7 @@ TEST(cells_are_used_again)
 	}
 	/* Each kernel fires the probe once a turn: no cell is missing. */
 	ck_assert_uint_lt(profiler.fired_total, 4 * KERNELS + 100);
-	launch_counts_leave(&block);
+	launch_counts_release(&block);
 	profiler_end(true);
 }
 
@@ -213,7 +213,7 @@ static void *work(void *argument)
 
 	for (unsigned i = 0; i < worker->launches; i++)
 		launch(worker->counts, &block, number(&worker->state, 60));
-	launch_counts_leave(&block);
+	launch_counts_release(&block);
 	return NULL;
 }
 
@@ -265,12 +265,12 @@ TEST(each_thread_fires_the_probe_first)
 	for (unsigned i = 0; i < 10; i++)
 		launch(&counts, &one, 1);
 	const struct count_block *block = one;
-	launch_counts_leave(&one);
+	launch_counts_release(&one);
 	for (unsigned i = 0; i < 10; i++)
 		launch(&counts, &other, 1);
 	ck_assert_ptr_eq(other, block);
 	ck_assert_uint_eq(profiler.fired.count, 3);
-	launch_counts_leave(&other);
+	launch_counts_release(&other);
 	profiler_end(true);
 }
 
@@ -289,8 +289,8 @@ static void child_run(struct launch_counts *counts, struct count_block **block)
 	for (unsigned i = 0; i < 100; i++)
 		launch(counts, block, 1);
 	ck_assert_ptr_ne(*block, other);
-	launch_counts_leave(block);
-	launch_counts_leave(&other);
+	launch_counts_release(block);
+	launch_counts_release(&other);
 	profiler_end(true);
 	ck_assert_uint_eq(profiler.announced, 1);
 }
@@ -314,7 +314,7 @@ TEST(a_forked_child_counts_in_an_area_of_its_own)
 	ck_assert_int_eq(status, 0);
 	for (unsigned i = 0; i < 1000; i++)
 		launch(&counts, &block, 1);
-	launch_counts_leave(&block);
+	launch_counts_release(&block);
 	profiler_end(true);
 }
 
@@ -356,7 +356,7 @@ TEST(without_a_profiler_that_reads_each_launch_fires_the_probe)
 	ck_assert_uint_eq(profiler.fired_total, 202);
 	ck_assert_uint_eq(profiler.areas.launches, 99);
 	count_areas_free(&profiler.areas);
-	launch_counts_leave(&block);
+	launch_counts_release(&block);
 }
 
 static int file_make(const char *name, size_t size, int seals)
@@ -448,7 +448,7 @@ TEST(the_next_run_reads_what_the_earlier_one_left)
 	ck_assert_uint_eq(area->valid_until, time + 1000);
 	ck_assert(count_areas_take(&profiler.areas, &known, time, &counted));
 	ck_assert_uint_eq(counted.count, 5);
-	count_areas_leave(&profiler.areas);
+	count_areas_hand_over(&profiler.areas);
 	/* A thread that was late. */
 	area->cells[0].count += 2;
 	count_areas_take_over(&next, time + 2000);
@@ -482,7 +482,7 @@ TEST(launches_without_a_stack_fire_the_probe)
 	for (unsigned i = 0; i < 10; i++)
 		ck_assert(!launch_counts_add(&counts, NULL, &(struct counted_launch){ &counts, 1, 2, 0, 3 }, 1, &tag));
 	ck_assert_uint_eq(tag, 0);
-	launch_counts_leave(&block);
+	launch_counts_release(&block);
 	profiler_end(false);
 }
 

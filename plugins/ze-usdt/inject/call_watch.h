@@ -29,8 +29,8 @@ int call_watch_load(struct call_watch *watch, const struct iaprof_host *host, pi
 		    void *context);
 
 /*
- * Attaches to functions that target_process_look() found since the last call. Returns 0, or a negative errno with some
- * functions attached.
+ * Attaches to functions that target_process_examine() found since the last call. Returns 0, or a negative errno with
+ * some functions attached.
  */
 int call_watch_attach(struct call_watch *watch, const struct target_process *target);
 /* Detaches, which takes about 100 ms per function. */

@@ -25,7 +25,7 @@
 #define MILLISECOND UINT64_C(1000000)
 
 /* How often to check whether the process has mapped a runtime. */
-#define LOADER_LOOK_PERIOD (500 * MILLISECOND)
+#define LOADER_PERIOD (500 * MILLISECOND)
 /*
  * A traced thread that receives a signal waits until it is handled: polling is frequent after an event and becomes less
  * so.
@@ -33,7 +33,7 @@
 #define TURN_SHORT 2
 #define TURN_LONG 20
 #define TURN_SHORT_FOR (10 * SECOND)
-/* When to report that no function was called yet. */
+/* Time after which a warning reports that no function was called yet. */
 #define PATIENCE (5 * SECOND)
 #define END_WAIT SECOND
 /* How long the tracing thread may take to exit: longer only if it is blocked on the target's memory. */
@@ -41,7 +41,7 @@
 /* The signal is delivered after the function's first instruction, which has at most 15 bytes. */
 #define INSTRUCTION_SIZE_MAX 15u
 
-/* For a thread that is no longer waited for, because the run may be over. */
+/* A host for a thread that is no longer waited for, because the run may have ended. */
 static uint64_t nobody_clock(const struct iaprof_host *host)
 {
 	(void)host;
@@ -85,8 +85,8 @@ static int event_take(void *context, void *data, size_t size)
 	injection->news = host_of(injection)->clock(host_of(injection));
 	if (event->state == CALLER_SEEN) {
 		caller_seize(injection, event->thread);
-	} else if (event->state == CALLER_DEAF && !injection->told_deaf) {
-		injection->told_deaf = true;
+	} else if (event->state == CALLER_DEAF && !injection->deaf_reported) {
+		injection->deaf_reported = true;
 		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
 					"thread %" PRIu32
 					" of process %d blocks SIGURG and SIGWINCH, so the tracer cannot be loaded on "
@@ -186,16 +186,16 @@ static void functions_attach(struct injection *injection)
 	}
 }
 
-static void target_look(struct injection *injection)
+static void target_examine(struct injection *injection)
 {
 	struct target_process *target = &injection->target;
 	uint64_t now = host_of(injection)->clock(host_of(injection));
 
 	/* A library that is being loaded is mapped before the thread is restored. */
-	if (injection->load.thread || (injection->looked && now - injection->looked < LOADER_LOOK_PERIOD))
+	if (injection->load.thread || (injection->examined && now - injection->examined < LOADER_PERIOD))
 		return;
-	injection->looked = now;
-	int error = target_process_look(target, injection->message, sizeof injection->message);
+	injection->examined = now;
+	int error = target_process_examine(target, injection->message, sizeof injection->message);
 	if (error == -ESRCH)
 		state_set(injection, INJECTION_ENDED);
 	else if (error)
@@ -206,7 +206,7 @@ static void target_look(struct injection *injection)
 		functions_attach(injection);
 }
 
-/* What a process has not done, for the end of "process 12 ...". */
+/* Returns a clause about the missing call or library, after "process 12 ". */
 static const char *absence(const struct target_process *target)
 {
 	bool level_zero = target->watched[WATCHED_LEVEL_ZERO].descriptor >= 0;
@@ -217,13 +217,13 @@ static const char *absence(const struct target_process *target)
 	return opencl ? "has not called OpenCL" : "has loaded neither libze_loader.so.1 nor libigdrcl.so";
 }
 
-static void waiting_tell(struct injection *injection)
+static void waiting_report(struct injection *injection)
 {
 	const struct iaprof_host *host = host_of(injection);
 
-	if (injection->told || injection->load.thread || host->clock(host) - injection->begin < PATIENCE)
+	if (injection->is_reported || injection->load.thread || host->clock(host) - injection->begin < PATIENCE)
 		return;
-	injection->told = true;
+	injection->is_reported = true;
 	host->log(host, IAPROF_LOG_WARNING, "process %d %s yet (the tracer is loaded when it does%s)",
 		  (int)injection->target.pid, absence(&injection->target),
 		  target_process_may_be_on_level_zero(&injection->target)
@@ -239,12 +239,12 @@ static void *tracer_run(void *argument)
 	injection->begin = injection->news = host_of(injection)->clock(host_of(injection));
 	while (injection_state(injection) == INJECTION_WAITING &&
 	       !__atomic_load_n(&injection->stopping, __ATOMIC_ACQUIRE)) {
-		target_look(injection);
+		target_examine(injection);
 		stops_take(injection);
 		injection_check_deadline(injection);
 		if (injection_state(injection) != INJECTION_WAITING)
 			break;
-		waiting_tell(injection);
+		waiting_report(injection);
 		call_watch_wait(&injection->watch,
 				host_of(injection)->clock(host_of(injection)) - injection->news < TURN_SHORT_FOR
 					? TURN_SHORT
@@ -293,7 +293,7 @@ int injection_start(const struct iaprof_host *host, uint32_t pid, const char *li
 		return host->fail(host, ENOMEM, "out of memory");
 	created->host = host;
 	int result = target_process_check(&created->target, host, (pid_t)pid, library);
-	if (result == 0 && target_process_look(&created->target, created->message, sizeof created->message) != 0)
+	if (result == 0 && target_process_examine(&created->target, created->message, sizeof created->message) != 0)
 		result = host->fail(host, ENOTSUP, "%s", created->message);
 	if (result == 0 && !created->target.has_library) {
 		result = call_watch_load(&created->watch, host, (pid_t)pid, event_take, created);

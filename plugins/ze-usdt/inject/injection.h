@@ -22,10 +22,10 @@ struct injection {
 
 	/* Used by the tracing thread. */
 	struct remote_load load;
-	uint64_t begin, news, looked;
+	uint64_t begin, news, examined;
 	uint64_t load_began;
-	bool told;
-	bool told_deaf;
+	bool is_reported;
+	bool deaf_reported;
 	char message[512];
 };
 

@@ -32,7 +32,7 @@ void injection_load_begin(struct injection *injection, pid_t thread)
 	const char *why = "";
 
 	/* Check again: the process may have called execve() or loaded the library itself. */
-	int error = target_process_look(target, injection->message, sizeof injection->message);
+	int error = target_process_examine(target, injection->message, sizeof injection->message);
 	if (error == 0)
 		error = target_process_check_thread(target, thread, injection->message, sizeof injection->message);
 	if (error == 0 && target->has_library) {

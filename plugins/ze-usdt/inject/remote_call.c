@@ -43,8 +43,8 @@ _Static_assert(REMOTE_STUB_SIGNAL == SIGURG, "remote_stub.h");
 /* Time limit of a system call, which takes microseconds unless the thread does not run or runs other code. */
 #define SYSTEM_CALL_DEADLINE (2 * NANOSECONDS_PER_SECOND)
 /* Sleep between checks of a thread: nanoseconds. */
-#define LOOK_SHORT 20000
-#define LOOK_LONG 2000000
+#define CHECK_SHORT 20000
+#define CHECK_LONG 2000000
 /* The user code segment of 64-bit programs, __USER_CS (arch/x86/include/asm/segment.h). */
 #define CODE_SEGMENT_64 0x33
 
@@ -120,7 +120,7 @@ static int memory_read(pid_t pid, uint64_t address, void *bytes, size_t size)
 /* Waits until a thread stops or exits. Returns -ETIMEDOUT, with the thread running, after the deadline. */
 static int stop_wait(pid_t thread, uint64_t deadline, int *status)
 {
-	struct timespec pause = { .tv_nsec = LOOK_SHORT };
+	struct timespec pause = { .tv_nsec = CHECK_SHORT };
 
 	for (;;) {
 		pid_t stopped = waitpid(thread, status, WNOHANG | __WALL);
@@ -131,7 +131,7 @@ static int stop_wait(pid_t thread, uint64_t deadline, int *status)
 		if (clock_monotonic() >= deadline)
 			return -ETIMEDOUT;
 		nanosleep(&pause, NULL);
-		pause.tv_nsec = pause.tv_nsec * 2 < LOOK_LONG ? pause.tv_nsec * 2 : LOOK_LONG;
+		pause.tv_nsec = pause.tv_nsec * 2 < CHECK_LONG ? pause.tv_nsec * 2 : CHECK_LONG;
 	}
 }
 

@@ -339,7 +339,7 @@ static int watched_check(const struct target_process *target, char *message, siz
 	return -ENOTSUP;
 }
 
-int target_process_look(struct target_process *target, char *message, size_t message_size)
+int target_process_examine(struct target_process *target, char *message, size_t message_size)
 {
 	struct process_mapping mapping;
 	size_t length;

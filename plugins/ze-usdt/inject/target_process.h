@@ -29,7 +29,7 @@ struct target_process {
 	int library_descriptor; /* if the process does not see the same file under this path; otherwise -1 */
 	struct stat library_file;
 
-	/* Set by target_process_look(). */
+	/* Set by target_process_examine(). */
 	bool has_library; /* it is already loaded */
 	struct watched_library watched[WATCHED_COUNT];
 	bool has_runtime; /* libze_intel_gpu.so.1 */
@@ -46,7 +46,7 @@ int target_process_check(struct target_process *target, const struct iaprof_host
  * Reads the process's mappings and sets the members above. Returns 0, even if no library to observe is mapped yet; a
  * negative errno with a message of at most size bytes on failure, -ESRCH if the process has exited. Any thread.
  */
-int target_process_look(struct target_process *target, char *message, size_t message_size);
+int target_process_examine(struct target_process *target, char *message, size_t message_size);
 
 /* Returns whether a library to observe is mapped. */
 bool target_process_is_watchable(const struct target_process *target);

@@ -25,7 +25,7 @@ void announcer_forked(struct announcer *announcer)
 	atomic_store(&announcer->busy, false);
 }
 
-void announcer_look(struct announcer *announcer)
+void announcer_check(struct announcer *announcer)
 {
 	uint32_t listeners = compile_kernel_listeners();
 	uint32_t before = atomic_exchange(&announcer->listeners, listeners);
@@ -35,14 +35,14 @@ void announcer_look(struct announcer *announcer)
 }
 
 /* No cancellation point: the thread is not ours. */
-static void announcer_enter(struct announcer *announcer, int *state)
+static void announcer_lock(struct announcer *announcer, int *state)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, state);
 	pthread_mutex_lock(&announcer->lock);
 	atomic_store(&announcer->busy, true);
 }
 
-static void announcer_leave(struct announcer *announcer, int state)
+static void announcer_unlock(struct announcer *announcer, int state)
 {
 	atomic_store(&announcer->busy, false);
 	pthread_mutex_unlock(&announcer->lock);
@@ -53,7 +53,7 @@ static void announcer_leave(struct announcer *announcer, int state)
  * Queries a driver's extension functions, which must not be given another driver's handle: with two drivers, neither is
  * called.
  */
-static void driver_look(struct announcer *announcer)
+static void driver_find(struct announcer *announcer)
 {
 	const struct level_zero *calls = announcer->calls;
 	ze_driver_handle_t drivers[DRIVERS_MAX];
@@ -128,7 +128,7 @@ static uint8_t *module_image(const struct level_zero *calls, ze_module_handle_t 
 	return NULL;
 }
 
-static void image_tell(struct announcer *announcer, struct module *module, const uint8_t *image, size_t size)
+static void image_announce(struct announcer *announcer, struct module *module, const uint8_t *image, size_t size)
 {
 	private_files_sweep(&announcer->files);
 	const char *path = private_files_write(&announcer->files, image, size);
@@ -137,14 +137,14 @@ static void image_tell(struct announcer *announcer, struct module *module, const
 }
 
 /* With the lock. */
-static void module_tell(struct announcer *announcer, struct module *module)
+static void module_announce(struct announcer *announcer, struct module *module)
 {
 	bool listened = compile_kernel_listeners() > 0;
-	bool told = module->announced == atomic_load(&announcer->epoch);
+	bool is_reported = module->announced == atomic_load(&announcer->epoch);
 	size_t size;
 	bool loaded;
 
-	if (announcer->ended || module->handle == 0 || ((told || !listened) && module->read))
+	if (announcer->ended || module->handle == 0 || ((is_reported || !listened) && module->read))
 		return;
 	uint8_t *image = module->runtime == RUNTIME_OPENCL
 				 ? opencl_image(announcer->opencl, module->handle, &size, &loaded)
@@ -152,10 +152,10 @@ static void module_tell(struct announcer *announcer, struct module *module)
 	if (image && loaded && !module->read)
 		module->function_count = image_functions(image, size, &module->functions);
 	module->read = true;
-	if (listened && !told) {
+	if (listened && !is_reported) {
 		module->announced = atomic_load(&announcer->epoch);
 		if (image)
-			image_tell(announcer, module, image, size);
+			image_announce(announcer, module, image, size);
 	}
 	free(image);
 }
@@ -176,9 +176,9 @@ void announce_linked_module(struct announcer *announcer, struct module *module)
 
 	if (compile_kernel_listeners() == 0)
 		return;
-	announcer_enter(announcer, &state);
-	module_tell(announcer, module);
-	announcer_leave(announcer, state);
+	announcer_lock(announcer, &state);
+	module_announce(announcer, module);
+	announcer_unlock(announcer, state);
 }
 
 void announce_module(struct announcer *announcer, struct module *module)
@@ -205,7 +205,7 @@ static uint8_t *kernel_code(const struct announcer *announcer, uintptr_t handle,
 }
 
 /* For a kernel whose module is unknown, announces its code alone. */
-static void kernel_tell(struct announcer *announcer, struct kernel *kernel)
+static void kernel_announce(struct announcer *announcer, struct kernel *kernel)
 {
 	struct module *module = kernel->module;
 	size_t code_size, size;
@@ -218,7 +218,7 @@ static void kernel_tell(struct announcer *announcer, struct kernel *kernel)
 	uint8_t *image = code ? image_make(kernel->name, kernel->address, code, code_size, &size) : NULL;
 	if (image) {
 		kernel->size = code_size;
-		image_tell(announcer, module, image, size);
+		image_announce(announcer, module, image, size);
 	}
 	free(image);
 	free(code);
@@ -229,7 +229,7 @@ static bool kernel_address(struct announcer *announcer, const struct module *mod
 {
 	if (module->runtime == RUNTIME_OPENCL)
 		return opencl_kernel_address(announcer->opencl, handle, address);
-	driver_look(announcer);
+	driver_find(announcer);
 	return announcer->base_address &&
 	       announcer->base_address(driver_kernel(announcer, handle), address) == ZE_RESULT_SUCCESS;
 }
@@ -239,23 +239,23 @@ void announce_kernel(struct announcer *announcer, struct kernel *kernel, uintptr
 	uint64_t address = 0;
 	int state;
 
-	announcer_enter(announcer, &state);
+	announcer_lock(announcer, &state);
 	uint32_t epoch = atomic_load(&announcer->epoch);
 	/* Another thread may have destroyed the kernel in the meantime. */
 	if (registry_get_kernel(announcer->registry, NULL, handle) != kernel) {
-		announcer_leave(announcer, state);
+		announcer_unlock(announcer, state);
 		return;
 	}
 	struct module *module = kernel->module;
 	if (kernel_address(announcer, module, handle, &address))
 		kernel->address = image_address(address);
-	module_tell(announcer, module);
+	module_announce(announcer, module);
 	if (kernel->owns_module)
-		kernel_tell(announcer, kernel);
+		kernel_announce(announcer, kernel);
 	else
 		kernel->size = image_function_size(module->functions, module->function_count, kernel->address);
 	atomic_store_explicit(&kernel->prepared, epoch, memory_order_release);
-	announcer_leave(announcer, state);
+	announcer_unlock(announcer, state);
 }
 
 struct kernel *announce_unseen_kernel(struct announcer *announcer, uintptr_t handle)
@@ -288,11 +288,11 @@ void announce_opencl_program(struct announcer *announcer, uintptr_t handle)
 
 	if (compile_kernel_listeners() == 0)
 		return;
-	announcer_enter(announcer, &state);
+	announcer_lock(announcer, &state);
 	struct module *module = opencl_program_get(announcer->registry, handle);
 	if (module)
-		module_tell(announcer, module);
-	announcer_leave(announcer, state);
+		module_announce(announcer, module);
+	announcer_unlock(announcer, state);
 }
 
 /* With the lock: of two threads that launch the kernel at the same time, one registers it. */
@@ -318,13 +318,13 @@ struct kernel *announce_opencl_kernel(struct announcer *announcer, uintptr_t han
 {
 	int state;
 
-	announcer_enter(announcer, &state);
+	announcer_lock(announcer, &state);
 	struct kernel *kernel = opencl_kernel_add(announcer, handle);
-	announcer_leave(announcer, state);
+	announcer_unlock(announcer, state);
 	return kernel;
 }
 
-static void end_tell(const struct module *module)
+static void module_end_announce(const struct module *module)
 {
 	if (module->announced && level_zero_unload_module_semaphore > 0)
 		probe_unload_module(module->number);
@@ -340,11 +340,11 @@ void announce_module_end(struct announcer *announcer, struct module *module)
 {
 	int state;
 
-	announcer_enter(announcer, &state);
-	end_tell(module);
+	announcer_lock(announcer, &state);
+	module_end_announce(module);
 	private_files_sweep(&announcer->files);
 	registry_free_module(announcer->registry, module);
-	announcer_leave(announcer, state);
+	announcer_unlock(announcer, state);
 }
 
 void announce_kernel_end(struct announcer *announcer, struct kernel *kernel)
@@ -352,11 +352,11 @@ void announce_kernel_end(struct announcer *announcer, struct kernel *kernel)
 	int state;
 
 	/* Not done while another thread queries the driver about it. */
-	announcer_enter(announcer, &state);
+	announcer_lock(announcer, &state);
 	if (kernel->owns_module)
-		end_tell(kernel->module);
+		module_end_announce(kernel->module);
 	registry_free_kernel(announcer->registry, kernel);
-	announcer_leave(announcer, state);
+	announcer_unlock(announcer, state);
 }
 
 void announcer_end(struct announcer *announcer)
@@ -366,8 +366,8 @@ void announcer_end(struct announcer *announcer)
 	/* exit() may have been called from a signal handler during an announcement. */
 	if (atomic_load(&announcer->busy))
 		return;
-	announcer_enter(announcer, &state);
+	announcer_lock(announcer, &state);
 	announcer->ended = true;
 	private_files_end(&announcer->files, compile_kernel_listeners() > 0);
-	announcer_leave(announcer, state);
+	announcer_unlock(announcer, state);
 }

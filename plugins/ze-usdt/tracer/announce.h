@@ -41,7 +41,7 @@ static inline bool announcer_is_behind(const struct announcer *announcer, uint32
 {
 	return listeners != atomic_load_explicit(&announcer->listeners, memory_order_relaxed);
 }
-void announcer_look(struct announcer *announcer);
+void announcer_check(struct announcer *announcer);
 
 /*
  * Called after a module was created or linked: announces it if a profiler is attached, unless its imports are

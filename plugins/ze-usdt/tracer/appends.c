@@ -70,35 +70,35 @@ static struct stack_chain stack_of(struct thread *thread, uintptr_t frame_pointe
 		      : (struct stack_chain){ 0 };
 }
 
-static void kernel_tell(struct thread *thread, ze_kernel_handle_t handle, enum handle_owner owner, uint64_t recording,
-			struct stack_chain stack)
+static void kernel_announce(struct thread *thread, ze_kernel_handle_t handle, enum handle_owner owner,
+			    uint64_t recording, struct stack_chain stack)
 {
 	struct kernel *kernel = launched_kernel(thread ? &thread->cache : NULL, handle, owner);
 
 	if (kernel)
-		launch_tell(thread, kernel, (uintptr_t)handle, recording, stack);
+		launch_report(thread, kernel, (uintptr_t)handle, recording, stack);
 }
 
 static void launches_append(uintptr_t frame_pointer, ze_command_list_handle_t handle, enum handle_owner owner,
 			    const ze_kernel_handle_t *kernels, uint32_t count)
 {
-	look_for_listeners();
-	bool told = launches_are_told();
+	listeners_check();
+	bool is_reported = launches_are_reported();
 	struct thread *thread = thread_get();
 	struct list *list = appends_list(thread ? &thread->cache : NULL, handle, owner);
-	struct stack_chain stack = told ? stack_of(thread, frame_pointer) : (struct stack_chain){ 0 };
+	struct stack_chain stack = is_reported ? stack_of(thread, frame_pointer) : (struct stack_chain){ 0 };
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint64_t recording = launch_target(list, handle, owner);
 
-		if (told)
-			kernel_tell(thread, kernels[i], owner, recording, stack);
+		if (is_reported)
+			kernel_announce(thread, kernels[i], owner, recording, stack);
 	}
 }
 
 /*
  * Without a profiler, launches are only counted, and only those of recordings: a later profiler misses them. Returns
- * false if that is not all there is to do.
+ * false if more has to be done.
  */
 static bool launches_count(ze_command_list_handle_t handle, uint32_t count)
 {
@@ -117,7 +117,7 @@ static bool launches_count(ze_command_list_handle_t handle, uint32_t count)
 void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, enum handle_owner owner,
 		      const ze_kernel_handle_t *kernels, uint32_t count)
 {
-	if (!launches_are_listened_to() && launches_count(list, count))
+	if (!launches_have_profiler() && launches_count(list, count))
 		return;
 	int error = errno;
 	launches_append(frame_pointer, list, owner, kernels, count);
@@ -127,16 +127,16 @@ void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, en
 void appends_changed_launch(uintptr_t frame_pointer, uint64_t recording, ze_kernel_handle_t kernel,
 			    enum handle_owner owner)
 {
-	look_for_listeners();
-	if (!launches_are_told())
+	listeners_check();
+	if (!launches_are_reported())
 		return;
 	struct thread *thread = thread_get();
-	kernel_tell(thread, kernel, owner, recording, stack_of(thread, frame_pointer));
+	kernel_announce(thread, kernel, owner, recording, stack_of(thread, frame_pointer));
 }
 
-static bool executions_are_told(void)
+static bool executions_are_reported(void)
 {
-	look_for_listeners();
+	listeners_check();
 	return level_zero_execute_list_semaphore > 0;
 }
 
@@ -167,7 +167,7 @@ void appends_lists(ze_command_list_handle_t handle, enum handle_owner owner, con
 		   uint32_t count)
 {
 	int error = errno;
-	bool told = executions_are_told();
+	bool is_reported = executions_are_reported();
 	struct thread *thread = thread_get();
 	struct registry_cache *cache = thread ? &thread->cache : NULL;
 	struct list *list = handle ? appends_list(cache, handle, owner) : NULL;
@@ -178,7 +178,7 @@ void appends_lists(ze_command_list_handle_t handle, enum handle_owner owner, con
 		if (!child)
 			continue;
 		uint64_t parent = handle ? target_add(list, handle, owner, list_launches(child)) : 0;
-		if (told)
+		if (is_reported)
 			list_execute(child, parent);
 	}
 	errno = error;
@@ -187,14 +187,14 @@ void appends_lists(ze_command_list_handle_t handle, enum handle_owner owner, con
 void appends_graph(ze_command_list_handle_t handle, enum handle_owner owner, uintptr_t executable)
 {
 	int error = errno;
-	bool told = executions_are_told();
+	bool is_reported = executions_are_reported();
 	struct thread *thread = thread_get();
 	struct list *list = appends_list(thread ? &thread->cache : NULL, handle, owner);
 	const struct graph *graph = registry_get_executable(&tracer.registry, executable);
 	uint64_t launches = graph ? atomic_load_explicit(&graph->launches, memory_order_relaxed) : ZE_LAUNCHES_UNKNOWN;
 	uint64_t parent = target_add(list, handle, owner, launches);
 
-	if (told)
+	if (is_reported)
 		probe_execute_list(graph ? graph->recording : 0, parent, launches);
 	errno = error;
 }

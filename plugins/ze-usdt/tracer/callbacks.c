@@ -33,7 +33,7 @@ CALLBACK(module_created)
 	if (stale) /* its end was not seen */
 		announce_module_end(&tracer.announcer, stale);
 	struct module *module = registry_add_module(&tracer.registry, handle, RUNTIME_LEVEL_ZERO);
-	look_for_listeners();
+	listeners_check();
 	if (module)
 		announce_module(&tracer.announcer, module);
 	errno = error;
@@ -47,7 +47,7 @@ CALLBACK(modules_linked)
 	if (result != ZE_RESULT_SUCCESS)
 		return;
 	int error = errno;
-	look_for_listeners();
+	listeners_check();
 	for (uint32_t i = 0; i < *parameters->pnumModules; i++) {
 		struct module *module = registry_get_module(&tracer.registry, (uintptr_t)(*parameters->pphModules)[i]);
 

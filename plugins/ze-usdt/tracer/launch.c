@@ -18,7 +18,7 @@ static void thread_end(void *object)
 	this_thread = NULL;
 	this_thread_ended = true;
 	stack_memory_free(thread->stacks);
-	launch_counts_leave(&thread->counts);
+	launch_counts_release(&thread->counts);
 	free(thread);
 }
 
@@ -38,10 +38,10 @@ struct thread *thread_get(void)
 	return thread;
 }
 
-void look_for_listeners(void)
+void listeners_check(void)
 {
 	if (announcer_is_behind(&tracer.announcer, compile_kernel_listeners()))
-		announcer_look(&tracer.announcer);
+		announcer_check(&tracer.announcer);
 }
 
 /*
@@ -53,8 +53,8 @@ static uint64_t instruction_base(uint64_t address)
 	return address & ~UINT64_C(0xffffffff);
 }
 
-void launch_tell(struct thread *thread, struct kernel *kernel, uintptr_t handle, uint64_t recording,
-		 struct stack_chain stack)
+void launch_report(struct thread *thread, struct kernel *kernel, uintptr_t handle, uint64_t recording,
+		   struct stack_chain stack)
 {
 	uint32_t epoch = atomic_load_explicit(&tracer.announcer.epoch, memory_order_relaxed), tag;
 

@@ -36,7 +36,7 @@
 /* Number of cells that are searched for a launch. */
 #define SEARCH 8u
 
-/* What a cell counts. */
+/* The launch that a cell counts. */
 struct counted {
 	struct counted_launch launch;
 	uint32_t tag;
@@ -100,7 +100,7 @@ static struct ze_count_area *area_create(void)
 	if (file < 0)
 		return NULL;
 	/*
-	 * What is allocated now cannot be missing later, which would raise SIGBUS. fcntl() by number: in this build, it
+	 * Allocates now, because memory that is missing later would raise SIGBUS. fcntl() by number: in this build, it
 	 * is newer than the oldest supported C library.
 	 */
 	if (fallocate(file, 0, 0, ZE_COUNT_SIZE) == 0 && syscall(SYS_fcntl, file, F_ADD_SEALS, ZE_COUNT_SEALS) == 0)
@@ -130,7 +130,7 @@ static struct count_state *state_create(void)
 	return state;
 }
 
-/* Each is attempted once. */
+/* Each step is attempted once. */
 __attribute__((noinline)) static void area_prepare(struct launch_counts *counts)
 {
 	struct count_state *state = atomic_load(&counts->state);
@@ -190,12 +190,12 @@ static bool block_is_owned(struct count_block **owner)
 	return *owner && atomic_load_explicit(&(*owner)->owner, memory_order_relaxed) == owner;
 }
 
-void launch_counts_leave(struct count_block **owner)
+void launch_counts_release(struct count_block **owner)
 {
 	if (!block_is_owned(owner))
 		return;
 	struct count_block *block = *owner;
-	/* The next thread has other launches. */
+	/* Clears the launches, because those of the next thread differ. */
 	for (unsigned i = 0; i < ZE_COUNT_BLOCK; i++)
 		block->counted[i].launch.kernel = NULL;
 	block->busy = false;

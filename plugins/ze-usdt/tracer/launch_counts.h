@@ -32,7 +32,7 @@ struct launch_counts {
  */
 bool launch_counts_add(struct launch_counts *counts, struct count_block **owner, const struct counted_launch *launch,
 		       uint32_t epoch, uint32_t *tag);
-/* The thread ends. */
-void launch_counts_leave(struct count_block **owner);
+/* Releases the thread's block when it ends. */
+void launch_counts_release(struct count_block **owner);
 
 #endif

@@ -33,8 +33,8 @@ static bool has_succeeded(const struct opencl_call *call)
 
 __attribute__((noinline)) static void kernel_launched(uintptr_t frame_pointer, uintptr_t handle)
 {
-	look_for_listeners();
-	if (!launches_are_told())
+	listeners_check();
+	if (!launches_are_reported())
 		return;
 	struct thread *thread = thread_get();
 	struct kernel *kernel = registry_get_kernel(&tracer.registry, thread ? &thread->cache : NULL, handle);
@@ -45,7 +45,7 @@ __attribute__((noinline)) static void kernel_launched(uintptr_t frame_pointer, u
 	struct stack_chain stack = { 0 };
 	if (thread)
 		stack = stack_take(&tracer.stacks, thread->stacks, frame_pointer, &thread->trace);
-	launch_tell(thread, kernel, handle, 0, stack);
+	launch_report(thread, kernel, handle, 0, stack);
 }
 
 static void program_ends(uintptr_t handle)
@@ -60,7 +60,7 @@ static void program_ends(uintptr_t handle)
 static void program_built(uintptr_t handle)
 {
 	program_ends(handle);
-	look_for_listeners();
+	listeners_check();
 	announce_opencl_program(&tracer.announcer, handle);
 }
 
@@ -95,7 +95,7 @@ void opencl_called(int32_t function, struct opencl_call *call, void *data)
 	case OPENCL_ENQUEUE_ND_RANGE:
 	case OPENCL_ENQUEUE_TASK:
 	case OPENCL_ENQUEUE_ND_COUNT:
-		if (has_succeeded(call) && launches_are_listened_to())
+		if (has_succeeded(call) && launches_have_profiler())
 			kernel_launched((uintptr_t)__builtin_frame_address(0), argument(call, 1));
 		break;
 	case OPENCL_BUILD_PROGRAM:

@@ -41,7 +41,7 @@ CALLBACK(lists_executed)
 	const struct execute_parameters *parameters = arguments;
 
 	(void)call_data;
-	if (result == ZE_RESULT_SUCCESS && is_listened_to(&level_zero_execute_list_semaphore))
+	if (result == ZE_RESULT_SUCCESS && is_attached(&level_zero_execute_list_semaphore))
 		appends_lists(NULL, owner_of(data), *parameters->lists, *parameters->count);
 }
 
