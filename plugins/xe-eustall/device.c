@@ -90,7 +90,7 @@ static void *query_answer(int node, uint32_t number, size_t *size)
 }
 
 /* Sends a query and parses the answer into *device. Returns 0 or a negative errno. */
-static int device_ask(struct device *device, uint32_t number,
+static int query_item(struct device *device, uint32_t number,
 		      int (*parse)(struct device *device, const void *answer, size_t size))
 {
 	size_t size;
@@ -138,15 +138,15 @@ static int refuse(char *problem, size_t size, int error, const struct device *de
 }
 
 /* Queries the device. Returns 0, or a negative errno with the reason why the device cannot be sampled. */
-static int device_look(struct device *device, char *problem, size_t size)
+static int device_query(struct device *device, char *problem, size_t size)
 {
-	int result = device_ask(device, XE_QUERY_GT_LIST, parse_gts);
+	int result = query_item(device, XE_QUERY_GT_LIST, parse_gts);
 	if (!result)
-		result = device_ask(device, XE_QUERY_CONFIG, parse_config);
+		result = query_item(device, XE_QUERY_CONFIG, parse_config);
 	if (!result)
-		result = device_ask(device, XE_QUERY_GT_TOPOLOGY, parse_topology);
+		result = query_item(device, XE_QUERY_GT_TOPOLOGY, parse_topology);
 	if (!result) {
-		result = device_ask(device, XE_QUERY_EU_STALL, parse_eu_stall);
+		result = query_item(device, XE_QUERY_EU_STALL, parse_eu_stall);
 		if (result == -ENODEV)
 			return refuse(problem, size, ENODEV, device, "no EU stall sampling: " PLATFORMS_WITH_EU_STALLS);
 		if (result == -EINVAL) {
@@ -208,7 +208,7 @@ static void device_take(struct devices *devices, struct search *search, const ch
 	}
 	if (driver_is_xe(device->node)) {
 		search->found = true;
-		int result = device_look(device, problem, sizeof problem);
+		int result = device_query(device, problem, sizeof problem);
 		if (!result) {
 			devices->count++;
 			return;

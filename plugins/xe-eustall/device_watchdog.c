@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include "device_watchdog.h"
 
-#define LOOK_PERIOD UINT64_C(1000000000) /* ns */
+#define CHECK_PERIOD UINT64_C(1000000000) /* ns */
 /* An idle GPU delivers no rows either, so it is checked less often. */
-#define LOOK_PERIOD_MAX UINT64_C(8000000000)
+#define CHECK_PERIOD_MAX UINT64_C(8000000000)
 #define PATIENCE 3u
 #define PATIENCE_MAX 300u
 
 int device_watchdog_init(struct device_watchdog *watchdog, size_t count)
 {
 	*watchdog =
-		(struct device_watchdog){ .period = LOOK_PERIOD, .devices = calloc(count, sizeof *watchdog->devices) };
+		(struct device_watchdog){ .period = CHECK_PERIOD, .devices = calloc(count, sizeof *watchdog->devices) };
 	if (!watchdog->devices)
 		return -ENOMEM;
 	watchdog->count = count;
@@ -37,13 +37,13 @@ void device_watchdog_rows(struct device_watchdog *watchdog, size_t index, uint64
 	device->used = used;
 	if (device->silent)
 		return;
-	device->looks = 0;
+	device->silent_checks = 0;
 	device->patience = PATIENCE;
-	watchdog->period = LOOK_PERIOD;
+	watchdog->period = CHECK_PERIOD;
 	watchdog->next = 0;
 }
 
-void device_watchdog_look(struct device_watchdog *watchdog, uint64_t now)
+void device_watchdog_check(struct device_watchdog *watchdog, uint64_t now)
 {
 	bool any_silent = false, any_busy = false;
 
@@ -52,21 +52,21 @@ void device_watchdog_look(struct device_watchdog *watchdog, uint64_t now)
 	if (!any_silent || now < watchdog->next)
 		return;
 	/* After a period with rows, the first check still covers part of that period. */
-	bool first = now - watchdog->look > 2 * watchdog->period;
-	watchdog->look = now;
+	bool first = now - watchdog->checked > 2 * watchdog->period;
+	watchdog->checked = now;
 	for (size_t i = 0; i < watchdog->count; i++) {
 		struct watched *device = &watchdog->devices[i];
-		bool busy = device->used != device->looked;
-		device->looked = device->used;
+		bool busy = device->used != device->used_before;
+		device->used_before = device->used;
 		if (!first)
-			device->looks = device->silent && busy ? device->looks + 1 : 0;
-		any_busy |= device->looks != 0;
+			device->silent_checks = device->silent && busy ? device->silent_checks + 1 : 0;
+		any_busy |= device->silent_checks != 0;
 	}
 	if (first)
 		return;
-	watchdog->period = any_busy ? LOOK_PERIOD : 2 * watchdog->period;
-	if (watchdog->period > LOOK_PERIOD_MAX)
-		watchdog->period = LOOK_PERIOD_MAX;
+	watchdog->period = any_busy ? CHECK_PERIOD : 2 * watchdog->period;
+	if (watchdog->period > CHECK_PERIOD_MAX)
+		watchdog->period = CHECK_PERIOD_MAX;
 	watchdog->next = now + watchdog->period;
 }
 
@@ -74,9 +74,9 @@ bool device_watchdog_is_dead(struct device_watchdog *watchdog, size_t index)
 {
 	struct watched *device = &watchdog->devices[index];
 
-	if (device->looks < device->patience)
+	if (device->silent_checks < device->patience)
 		return false;
-	device->looks = 0;
+	device->silent_checks = 0;
 	if (device->patience < PATIENCE_MAX)
 		device->patience *= 3;
 	return true;
@@ -89,9 +89,9 @@ bool gt_watchdog_check(struct gt_watchdog *watchdog, uint64_t rows, bool others)
 		return false;
 	}
 	/* The count is kept if the other GTs pause. */
-	if (!others || ++watchdog->looks < watchdog->patience)
+	if (!others || ++watchdog->silent_checks < watchdog->patience)
 		return false;
-	watchdog->looks = 0;
+	watchdog->silent_checks = 0;
 	watchdog->patience *= 3;
 	if (watchdog->patience > GT_WATCHDOG_PATIENCE_MAX)
 		watchdog->patience = GT_WATCHDOG_PATIENCE_MAX;

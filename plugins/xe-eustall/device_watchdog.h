@@ -10,20 +10,20 @@
 #include <stdint.h>
 
 struct watched {
-	const char *address; /* PCI address */
-	uint64_t rows;       /* rows of all its GTs, at the last check */
-	bool silent;         /* no rows since the last check */
-	uint64_t used;       /* ns of GPU use by processes, according to statistics */
-	uint64_t looked;     /* the same, at the last check */
-	unsigned looks;      /* consecutive checks that found it busy without rows */
-	unsigned patience;   /* checks until it is considered dead; increases with each restart that did not help */
+	const char *address;    /* PCI address */
+	uint64_t rows;          /* rows of all its GTs, at the last check */
+	bool silent;            /* no rows since the last check */
+	uint64_t used;          /* ns of GPU use by processes, according to statistics */
+	uint64_t used_before;   /* the same, at the last check */
+	unsigned silent_checks; /* consecutive checks that found it busy without rows */
+	unsigned patience;      /* checks until it is considered dead; increases with each restart that did not help */
 };
 
 struct device_watchdog {
 	size_t count;
 	struct watched *devices;
-	uint64_t next; /* time of the next check */
-	uint64_t look; /* time of the last check */
+	uint64_t next;    /* time of the next check */
+	uint64_t checked; /* time of the last check */
 	uint64_t period;
 };
 
@@ -32,11 +32,11 @@ int device_watchdog_init(struct device_watchdog *watchdog, size_t count);
 void device_watchdog_free(struct device_watchdog *watchdog);
 
 /*
- * Called once per second: first the rows and the busy time of each device so far are set, then device_watchdog_look()
+ * Called once per second: first the rows and the busy time of each device so far are set, then device_watchdog_check()
  * is called, then this for each device. Returns true once if the device's streams are dead and must be restarted.
  */
 void device_watchdog_rows(struct device_watchdog *watchdog, size_t index, uint64_t rows, uint64_t used);
-void device_watchdog_look(struct device_watchdog *watchdog, uint64_t now);
+void device_watchdog_check(struct device_watchdog *watchdog, uint64_t now);
 bool device_watchdog_is_dead(struct device_watchdog *watchdog, size_t index);
 
 /*
@@ -44,9 +44,9 @@ bool device_watchdog_is_dead(struct device_watchdog *watchdog, size_t index);
  * reset alone, but also to a GT without work: restarting its stream does not help, so the intervals increase.
  */
 struct gt_watchdog {
-	uint64_t rows;     /* the GT's rows at the last check */
-	unsigned looks;    /* checks without a row while another GT had some */
-	unsigned patience; /* checks until it is considered dead; 0 before the first check */
+	uint64_t rows;          /* the GT's rows at the last check */
+	unsigned silent_checks; /* checks without a row while another GT had some */
+	unsigned patience;      /* checks until it is considered dead; 0 before the first check */
 };
 
 /* Initial and maximum patience. A GT may just have no work for a moment. */

@@ -197,7 +197,7 @@ static __attribute__((noinline)) uint32_t insert(struct fold *fold, uint64_t key
 }
 
 /* Returns the slot of a key, adding an entry if necessary. The table must have a free slot. */
-static uint32_t find(struct fold *fold, uint64_t key, uint32_t slot)
+static uint32_t find_or_insert(struct fold *fold, uint64_t key, uint32_t slot)
 {
 	while (fold->entries[slot].key != key) {
 		if (fold->entries[slot].key == KEY_NONE)
@@ -225,7 +225,7 @@ static __attribute__((noinline)) void carry_group(struct fold *fold, const unsig
 {
 	for (; count; count--, row += stride) {
 		uint64_t key = load(row) & address_mask;
-		uint32_t slot = find(fold, key, slot_of(fold, key));
+		uint32_t slot = find_or_insert(fold, key, slot_of(fold, key));
 		words sums = (words)(fold->entries[slot].even | fold->entries[slot].odd);
 		if ((sums[0] | sums[1]) & CARRY_BITS)
 			carry(fold, slot);
@@ -256,7 +256,7 @@ static inline __attribute__((always_inline)) void fold_group(struct fold *fold, 
 		uint64_t key = load(row) & shape->address_mask;
 		struct fold_entry *entry = &entries[slot_of(&hash, key)];
 		if (__builtin_expect(entry->key != key, 0))
-			entry = &entries[find(fold, key, slot_of(&hash, key))];
+			entry = &entries[find_or_insert(fold, key, slot_of(&hash, key))];
 		words counters = { load(row + shape->first_byte), load(row + shape->first_byte + COUNTERS_PER_LOAD) };
 		counters >>= SHIFT;
 		entry->even += (lanes)counters & 0xff;
@@ -283,7 +283,7 @@ static int table_rebuild(struct fold *fold, uint32_t slot_count)
 	for (uint32_t i = 0; i < fold->count; i++) {
 		uint32_t old = fold->used[i];
 		struct fold_entry *entry = &fold->entries[old];
-		uint32_t slot = find(&other, entry->key, slot_of(&other, entry->key));
+		uint32_t slot = find_or_insert(&other, entry->key, slot_of(&other, entry->key));
 		other.entries[slot] = *entry;
 		if (entry->carried)
 			memcpy(sums_at(&other, slot), sums_at(fold, old), sizeof(uint64_t[STALL_REASON_COUNT]));

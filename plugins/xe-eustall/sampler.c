@@ -48,7 +48,7 @@ int sampler_open(struct sampler *sampler, struct sampling *sampling, const struc
 	if (from && stream_handover_claim(from, device->address, gt->id))
 		return 0;
 	result = sampler_stream_open(sampler);
-	/* Another instance of the earlier run may have it, which ends, too. */
+	/* Another instance of the earlier run, which also ends, may have the stream. */
 	if (from && result == -EBUSY)
 		return 0;
 	if (result) {
@@ -83,7 +83,7 @@ int sampler_start(struct sampler *sampler, bool waits, char *problem, size_t pro
 	if (waits)
 		sampler->state = SAMPLER_WAITS;
 	else
-		sampler_tell_rate(sampler);
+		sampler_send_rate(sampler);
 	snprintf(key, sizeof key, "idle state of %s", sampler->label);
 	host->metadata(host, key, "RC6 is off while EU stalls are sampled: the GT stays awake and draws more power");
 	return 0;
@@ -121,7 +121,7 @@ static int rows_take(struct sampler *sampler, size_t count)
 	size_t next = sampler->row_phase;
 
 	sampler->rows += count;
-	if (sampler->suspected && count)
+	if (sampler->silent_since && count)
 		sampler_stream_revived(sampler);
 	while (next < count) {
 		size_t wanted = (count - next + step - 1) / step;
@@ -170,7 +170,7 @@ int sampler_read(struct sampler *sampler)
 {
 	if (!sampler->sampling->rate.automatic)
 		return rows_read(sampler);
-	/* Only the time spent reading: another rate would not make the thread's other work cheaper. */
+	/* Measures only the time spent reading, because the rate does not change the thread's other work. */
 	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 	int result = rows_read(sampler);
 	sampler->read_time += clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
@@ -186,9 +186,9 @@ int sampler_flush(struct sampler *sampler)
 		result = records_add_samples(batch, sampler);
 		fold_clear(&sampler->fold);
 	}
-	if (!result && (sampler->rows != sampler->rows_told || sampler->overflows != sampler->overflows_told)) {
-		sampler->rows_told = sampler->rows;
-		sampler->overflows_told = sampler->overflows;
+	if (!result && (sampler->rows != sampler->rows_reported || sampler->overflows != sampler->overflows_reported)) {
+		sampler->rows_reported = sampler->rows;
+		sampler->overflows_reported = sampler->overflows;
 		result = records_set_counters(batch, sampler, sampler_now(sampler));
 	}
 	if (!result)
@@ -225,7 +225,7 @@ static int rate_change(struct sampler *sampler, size_t position)
 	if (sampler->state == SAMPLER_OPEN)
 		host->log(host, IAPROF_LOG_INFO, "%s: samples every %" PRIu32 " GPU cycles instead of %" PRIu32,
 			  sampler->label, sampler_cycles(sampler), before);
-	sampler_tell_rate(sampler);
+	sampler_send_rate(sampler);
 	return result;
 }
 
@@ -235,7 +235,7 @@ static void window_begin(struct sampler *sampler, uint32_t stride, uint64_t now)
 
 	duty_cycle_begin(&sampler->cycle, stride, now);
 	if (sampler->cycle.stride != before)
-		sampler_tell_cycle(sampler);
+		sampler_send_cycle(sampler);
 }
 
 /* The time that was sampled ends, on average, halfway between two times at which the driver makes rows available. */
@@ -292,7 +292,7 @@ int sampler_turn(struct sampler *sampler, uint64_t now)
 	if (sampler->state != SAMPLER_OPEN || !sampling->rate.automatic)
 		return 0;
 	struct rate_control next = sampler->rate;
-	/* A run that exceeds its own budget has no use for a faster rate. */
+	/* No faster rate while the run exceeds its budget. */
 	rate_control_next(&next, &sampler->device->eu_stall, now, sampler->overflowed, share,
 			  sampler->cycle.stride > 1 ? -1 : sampling->budget);
 	sampler->overflowed = false;
@@ -309,7 +309,7 @@ int sampler_stop(struct sampler *sampler)
 	char key[200];
 
 	if (sampler->state == SAMPLER_BROKEN)
-		sampler_stream_tell_lost(sampler, "the stream broke", sampler->broken);
+		sampler_stream_report_lost(sampler, "the stream broke", sampler->broken);
 	if (!result)
 		result = flushed;
 	if (!result)

@@ -66,7 +66,7 @@ struct sampler {
 
 	uint64_t rows; /* rows read, the value of the counter */
 	uint64_t overflows;
-	uint64_t rows_told, overflows_told;
+	uint64_t rows_reported, overflows_reported;
 	bool overflowed; /* since the last turn of rate=auto */
 	struct overflow_stretch stretch;
 
@@ -77,10 +77,10 @@ struct sampler {
 	uint64_t newest;   /* when a row was last read, or sampling started */
 	uint64_t broken;   /* start of the loss, if the stream ended */
 	struct gt_watchdog watchdog;
-	uint64_t suspected; /* time of the last row of a stream that may be dead; 0: not suspected */
-	bool problem_told;  /* the failure to reopen the stream was reported */
-	uint64_t turned;    /* time of the last turn of rate=auto */
-	uint64_t read_time; /* CPU time of reading and folding since then, with rate=auto */
+	uint64_t silent_since; /* time of the last row of a stream that may be dead; 0: not suspected */
+	bool problem_logged;   /* the failure to reopen the stream was reported */
+	uint64_t turned;       /* time of the last turn of rate=auto */
+	uint64_t read_time;    /* CPU time of reading and folding since then, with rate=auto */
 };
 
 /*
@@ -102,7 +102,7 @@ int sampler_start(struct sampler *sampler, bool waits, char *problem, size_t pro
  * right; otherwise with another stream, and what is missing is reported. Returns the same as sampler_read().
  */
 int sampler_take_over(struct sampler *sampler, struct stream_handover *from);
-/* Leaves the stream to the later instance if that wants it. All rows that were read have been emitted. */
+/* Passes the stream to the later instance if that has claimed it. All rows that were read have been emitted. */
 void sampler_hand_over(struct sampler *sampler, struct stream_handover *to);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Passes the stream of a GT on when a continuous run takes the place of another one: sampler_hand_over() and
- * sampler_take_over() of sampler.h. The earlier instance has read what its rows count for; rows that wait in the
- * driver's buffers are the later one's.
+ * Passes the stream of a GT on when a continuous run replaces another one: sampler_hand_over() and sampler_take_over()
+ * of sampler.h. Rows that the earlier instance has read belong to it; rows that wait in the driver's buffers belong to
+ * the later one.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ void sampler_hand_over(struct sampler *sampler, struct stream_handover *to)
 					.enabled = sampler->enabled,
 					.complete = sampler->complete,
 					.newest = sampler->newest,
-					.suspected = sampler->suspected };
+					.silent_since = sampler->silent_since };
 
 	if (sampler->state != SAMPLER_OPEN && sampler->state != SAMPLER_PAUSED)
 		return;
@@ -52,13 +52,13 @@ static void stream_continue(struct sampler *sampler, const struct handed_stream 
 	sampler->enabled = stream->enabled;
 	sampler->complete = stream->complete;
 	sampler->newest = stream->newest;
-	sampler->suspected = stream->suspected;
+	sampler->silent_since = stream->silent_since;
 	sampler->begin = sampler->end = sampler_latched(sampler);
 	if (sampler->cycle.stride > 1)
-		sampler_tell_cycle(sampler);
+		sampler_send_cycle(sampler);
 }
 
-/* The earlier instance sampled with another rate up to then. */
+/* Replaces the stream, because the earlier instance sampled with another rate. */
 static int stream_change(struct sampler *sampler, const struct handed_stream *stream)
 {
 	close(stream->stream);
@@ -87,6 +87,6 @@ int sampler_take_over(struct sampler *sampler, struct stream_handover *from)
 		sampler->broken = now;
 		result = sampler_stream_replace(sampler, "the stream was in use or broken");
 	}
-	sampler_tell_rate(sampler);
+	sampler_send_rate(sampler);
 	return result;
 }

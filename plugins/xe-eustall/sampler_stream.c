@@ -58,7 +58,7 @@ void sampler_stream_close(struct sampler *sampler)
 void sampler_begin(struct sampler *sampler, uint64_t now)
 {
 	sampler->complete = sampler->enabled = sampler->newest = now;
-	sampler->problem_told = false;
+	sampler->problem_logged = false;
 	if (!sampler->fold.count)
 		sampler->begin = sampler->end = now;
 	sampler->state = SAMPLER_OPEN;
@@ -70,7 +70,7 @@ void sampler_begin_afresh(struct sampler *sampler, uint64_t now)
 	duty_cycle_begin(&sampler->cycle, 1, now);
 }
 
-void sampler_tell_rate(const struct sampler *sampler)
+void sampler_send_rate(const struct sampler *sampler)
 {
 	const struct iaprof_host *host = sampler->sampling->host;
 	char key[200];
@@ -79,7 +79,7 @@ void sampler_tell_rate(const struct sampler *sampler)
 	host->metadata(host, key, "every %" PRIu32 " GPU cycles", sampler_cycles(sampler));
 }
 
-void sampler_tell_cycle(const struct sampler *sampler)
+void sampler_send_cycle(const struct sampler *sampler)
 {
 	const struct iaprof_host *host = sampler->sampling->host;
 	char key[200];
@@ -94,7 +94,7 @@ void sampler_tell_cycle(const struct sampler *sampler)
 			       sampler->cycle.stride, (unsigned)(DUTY_WINDOW / 1000000), sampler->cycle.stride);
 }
 
-void sampler_stream_tell_lost(const struct sampler *sampler, const char *reason, uint64_t begin)
+void sampler_stream_report_lost(const struct sampler *sampler, const char *reason, uint64_t begin)
 {
 	const struct iaprof_host *host = sampler->sampling->host;
 	char text[160];
@@ -118,7 +118,7 @@ int sampler_lose_device(struct sampler *sampler)
 	sampler_stream_break(sampler, SAMPLER_GONE);
 	host->log(host, IAPROF_LOG_WARNING, "%s at %s was removed: its sampling has ended", sampler->name,
 		  sampler->device->address);
-	sampler_stream_tell_lost(sampler, "the GPU was removed", sampler->broken);
+	sampler_stream_report_lost(sampler, "the GPU was removed", sampler->broken);
 	return result;
 }
 
@@ -129,7 +129,7 @@ static int start_again(const struct sampler *sampler)
 	return result ? result : stream_enable(sampler->stream);
 }
 
-/* It is opened again every second. */
+/* Closes a broken stream, which is reopened every second. */
 static void stop_for(struct sampler *sampler, const char *what, int error)
 {
 	const struct iaprof_host *host = sampler->sampling->host;
@@ -148,11 +148,11 @@ static int begin_anew(struct sampler *sampler)
 	return result;
 }
 
-static void tell_restart(const struct sampler *sampler, const char *reason, uint64_t begin)
+static void report_restart(const struct sampler *sampler, const char *reason, uint64_t begin)
 {
 	const struct iaprof_host *host = sampler->sampling->host;
 
-	sampler_stream_tell_lost(sampler, reason, begin);
+	sampler_stream_report_lost(sampler, reason, begin);
 	host->log(host, IAPROF_LOG_WARNING, "%s: %s: sampling restarted", sampler->label, reason);
 }
 
@@ -169,7 +169,7 @@ int sampler_stream_restart(struct sampler *sampler, const char *reason, uint64_t
 		return 0;
 	}
 	result = begin_anew(sampler);
-	tell_restart(sampler, reason, begin);
+	report_restart(sampler, reason, begin);
 	return result;
 }
 
@@ -184,7 +184,7 @@ int sampler_restart_quietly(struct sampler *sampler)
 		return 0;
 	if (start_again(sampler))
 		return sampler_restart(sampler, SILENT_BESIDE_OTHERS); /* it fails again, and reports the error */
-	sampler->suspected = sampler->newest;
+	sampler->silent_since = sampler->newest;
 	return begin_anew(sampler);
 }
 
@@ -203,15 +203,15 @@ void sampler_stream_resume(struct sampler *sampler)
 	if (result)
 		return stop_for(sampler, "continuing", result);
 	/* The rows of this window no longer provide information about the time before. */
-	sampler->suspected = 0;
+	sampler->silent_since = 0;
 	sampler_begin(sampler, sampler_now(sampler));
 }
 
 void sampler_stream_revived(struct sampler *sampler)
 {
 	if (sampler_now(sampler) - sampler->enabled < REVIVAL_TIME)
-		tell_restart(sampler, SILENT_BESIDE_OTHERS, sampler->suspected);
-	sampler->suspected = 0;
+		report_restart(sampler, SILENT_BESIDE_OTHERS, sampler->silent_since);
+	sampler->silent_since = 0;
 }
 
 int sampler_stream_replace(struct sampler *sampler, const char *reason)
@@ -224,16 +224,16 @@ int sampler_stream_replace(struct sampler *sampler, const char *reason)
 	if (result == -ENODEV)
 		return sampler_lose_device(sampler);
 	if (result) {
-		if (!sampler->problem_told) {
+		if (!sampler->problem_logged) {
 			char problem[512];
 			sampler_stream_describe(sampler, result, problem, sizeof problem);
 			host->log(host, IAPROF_LOG_WARNING, "%s (retrying every second)", problem);
 		}
-		sampler->problem_told = true;
+		sampler->problem_logged = true;
 		sampler_stream_close(sampler);
 		return 0;
 	}
 	sampler_begin(sampler, sampler_now(sampler));
-	sampler_stream_tell_lost(sampler, reason, sampler->broken);
+	sampler_stream_report_lost(sampler, reason, sampler->broken);
 	return 0;
 }

@@ -30,10 +30,10 @@ void sampler_begin(struct sampler *sampler, uint64_t now);
 /* Begins a window and the control of the rate without knowledge of earlier ones. */
 void sampler_begin_afresh(struct sampler *sampler, uint64_t now);
 /* Send metadata: the sampling rate, and which windows of time are sampled. */
-void sampler_tell_rate(const struct sampler *sampler);
-void sampler_tell_cycle(const struct sampler *sampler);
+void sampler_send_rate(const struct sampler *sampler);
+void sampler_send_cycle(const struct sampler *sampler);
 /* Reports that rows are missing since begin. */
-void sampler_stream_tell_lost(const struct sampler *sampler, const char *reason, uint64_t begin);
+void sampler_stream_report_lost(const struct sampler *sampler, const char *reason, uint64_t begin);
 
 /* Closes a stream that cannot be restarted now. The loss is reported when it is reopened. */
 void sampler_stream_break(struct sampler *sampler, enum sampler_state state);

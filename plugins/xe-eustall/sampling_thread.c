@@ -45,7 +45,7 @@ int sampling_thread_flush(struct xe_eustall *self)
 	if (begin < end)
 		result = activity_emit(self->sampling.activity, begin, end);
 	else
-		result = activity_look(self->sampling.activity);
+		result = activity_record_idle(self->sampling.activity);
 	self->drain_now = result > 1 && self->drain > SHARED_DRAIN ? SHARED_DRAIN : self->drain;
 	if (result > 0)
 		result = 0;
@@ -84,7 +84,7 @@ static int watch(struct xe_eustall *self, uint64_t now)
 		device_watchdog_rows(&self->watchdog, i, rows,
 				     activity_used(self->sampling.activity, self->watchdog.devices[i].address));
 	}
-	device_watchdog_look(&self->watchdog, now);
+	device_watchdog_check(&self->watchdog, now);
 	for (size_t i = 0; !result && i < self->devices.count; i++) {
 		result = watch_gts(self, &self->devices.items[i]);
 		if (!device_watchdog_is_dead(&self->watchdog, i))
@@ -176,24 +176,24 @@ static bool earlier_has_ended(const struct xe_eustall *self, uint64_t now)
 	return stream_handover_has_ended(self->from) || (now > begin && now - begin > EARLIER_MAX);
 }
 
-/* Waits for the streams of the earlier instance, which the later one must take even if it is to end at once. */
+/* Waits for the streams of the earlier instance, which the later one must take even if it ends immediately. */
 static int take_over(struct xe_eustall *self, const volatile int *stopping)
 {
 	const struct iaprof_host *host = self->sampling.host;
-	uint64_t looked = 0;
+	uint64_t recorded = 0;
 	int result = 0;
 
 	for (uint64_t now; !result && !earlier_has_ended(self, now = host->clock(host)); pause_shortly()) {
 		if (is_stopping(stopping) && !earlier_has_ended(self, now))
 			return 0;
-		if (now - looked < self->drain)
+		if (now - recorded < self->drain)
 			continue;
-		looked = now;
-		result = activity_look(self->sampling.activity);
+		recorded = now;
+		result = activity_record_idle(self->sampling.activity);
 	}
 	for (size_t i = 0; !result && i < self->sampler_count; i++)
 		result = sampler_take_over(&self->samplers[i], self->from);
-	stream_handover_leave(self->from);
+	stream_handover_detach(self->from);
 	self->from = NULL;
 	return result;
 }
@@ -213,7 +213,7 @@ int sampling_thread_hand_over(struct xe_eustall *self)
 	return result;
 }
 
-/* Samples until the end of the run, or until another one takes its place. */
+/* Samples until the end of the run, or until another one replaces it. */
 static int sample(struct xe_eustall *self, const volatile int *stopping)
 {
 	const struct iaprof_host *host = self->sampling.host;

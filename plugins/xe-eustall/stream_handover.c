@@ -54,7 +54,7 @@ int stream_handover_add(struct stream_handover *handover, const char *address, u
 	return 0;
 }
 
-struct stream_handover *stream_handover_join(struct stream_handover *handover)
+struct stream_handover *stream_handover_attach(struct stream_handover *handover)
 {
 	pthread_mutex_lock(&handover->lock);
 	handover->references++;
@@ -141,7 +141,7 @@ static void release(struct stream_handover *handover)
 	free(handover);
 }
 
-void stream_handover_leave(struct stream_handover *handover)
+void stream_handover_detach(struct stream_handover *handover)
 {
 	if (!handover)
 		return;

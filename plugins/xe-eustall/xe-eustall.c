@@ -49,8 +49,8 @@ static void xe_eustall_check(const struct iaprof_host *host, void *instance)
 		devices_check(host, self->device);
 }
 
-/* Keeps the first GT's failure: if no GT can be sampled, it is the error. */
-static void leave_out(struct xe_eustall *self, const char *text, char *problem, size_t size)
+/* Omits a GT. The failure of the first one is kept: it is the error if no GT can be sampled. */
+static void omit_gt(struct xe_eustall *self, const char *text, char *problem, size_t size)
 {
 	if (!problem[0])
 		snprintf(problem, size, "%s", text);
@@ -59,7 +59,7 @@ static void leave_out(struct xe_eustall *self, const char *text, char *problem, 
 	self->left_out++;
 }
 
-static int go_on_with_others(const struct xe_eustall *self, int error, const char *problem)
+static int continue_with_others(const struct xe_eustall *self, int error, const char *problem)
 {
 	const struct iaprof_host *host = self->sampling.host;
 
@@ -84,7 +84,7 @@ static int streams_open(struct xe_eustall *self, const struct device *device, ch
 			self->sampler_count++;
 			continue;
 		}
-		leave_out(self, text, problem, size);
+		omit_gt(self, text, problem, size);
 		if (result == -EINVAL || result == -EACCES) /* all GTs would fail */
 			return result;
 	}
@@ -102,7 +102,7 @@ static int samplers_open(struct xe_eustall *self)
 		return host->fail(host, ENOMEM, "out of memory");
 	for (size_t i = 0; !result && i < self->devices.count; i++)
 		result = streams_open(self, &self->devices.items[i], problem, sizeof problem);
-	return result ? host->fail(host, result, "%s", problem) : go_on_with_others(self, EBUSY, problem);
+	return result ? host->fail(host, result, "%s", problem) : continue_with_others(self, EBUSY, problem);
 }
 
 /*
@@ -127,7 +127,7 @@ static int xe_eustall_inherit(const struct iaprof_host *host, void *instance, vo
 	const struct xe_eustall *earlier = earlier_instance;
 
 	(void)host;
-	self->from = stream_handover_join(earlier->to);
+	self->from = stream_handover_attach(earlier->to);
 	return 0;
 }
 
@@ -162,7 +162,7 @@ static int xe_eustall_prepare(const struct iaprof_host *host, void *instance)
 	return result ? host->fail(host, result, "cannot track GPU use by process: %s", strerror(-result)) : 0;
 }
 
-/* A GT that cannot be started is left out, unless it is the only one. */
+/* Omits a GT that cannot be started, unless it is the only one. */
 static int samplers_start(struct xe_eustall *self)
 {
 	size_t wanted = self->sampler_count, started = 0;
@@ -177,16 +177,16 @@ static int samplers_start(struct xe_eustall *self)
 			self->samplers[started++] = self->samplers[i];
 			continue;
 		}
-		leave_out(self, text, problem, sizeof problem);
+		omit_gt(self, text, problem, sizeof problem);
 		sampler_free(&self->samplers[i]);
 	}
 	self->sampler_count = started;
 	for (size_t i = 0; result >= 0 && i < started; i++)
 		(void)stream_handover_add(self->to, self->samplers[i].device->address, self->samplers[i].gt);
-	return result < 0 ? result : go_on_with_others(self, EIO, problem);
+	return result < 0 ? result : continue_with_others(self, EIO, problem);
 }
 
-/* Samples less of the time, or more, so that the run holds its budget. */
+/* Adapts the share of time that is sampled to the run's budget. */
 static int follow_budget(void *instance, uint64_t expirations)
 {
 	struct xe_eustall *self = instance;
@@ -252,7 +252,7 @@ static int xe_eustall_stop(const struct iaprof_host *host, void *instance)
 	struct xe_eustall *self = instance;
 	int result = 0;
 
-	stream_handover_leave(self->from);
+	stream_handover_detach(self->from);
 	self->from = NULL;
 	if (!self->begin)
 		return 0;
@@ -290,7 +290,7 @@ static void xe_eustall_destroy(const struct iaprof_host *host, void *instance)
 	for (size_t i = 0; i < self->sampler_count; i++)
 		sampler_free(&self->samplers[i]);
 	free(self->samplers);
-	stream_handover_leave(self->from);
+	stream_handover_detach(self->from);
 	stream_handover_free(self->to);
 	device_watchdog_free(&self->watchdog);
 	activity_free(self->sampling.activity);

@@ -44,7 +44,7 @@ static struct stream_handover *handover_new(void)
 
 TEST(a_claimed_stream_is_taken)
 {
-	struct stream_handover *handover = handover_new(), *later = stream_handover_join(handover);
+	struct stream_handover *handover = handover_new(), *later = stream_handover_attach(handover);
 	struct handed_stream stream, taken;
 	int reader;
 
@@ -62,7 +62,7 @@ TEST(a_claimed_stream_is_taken)
 	ck_assert_int_eq(taken.stream, stream.stream);
 	ck_assert_uint_eq(taken.cycles, 502);
 	ck_assert(!stream_handover_take(later, ADDRESS, 1, &taken));
-	stream_handover_leave(later);
+	stream_handover_detach(later);
 	stream_handover_free(handover);
 	ck_assert(is_open(reader));
 	close(taken.stream);
@@ -78,21 +78,21 @@ TEST(nobody_wants_a_stream)
 
 	stream = stream_new(0, &reader);
 	ck_assert(!stream_handover_put(handover, &stream));
-	struct stream_handover *later = stream_handover_join(handover);
+	struct stream_handover *later = stream_handover_attach(handover);
 	ck_assert(stream_handover_claim(later, ADDRESS, 2));
 	ck_assert(!stream_handover_put(handover, &stream));
 	/* One that failed is followed by another one. */
 	ck_assert(stream_handover_claim(later, ADDRESS, 0));
 	stream_handover_begin(later, 17);
 	ck_assert_uint_eq(stream_handover_since(handover), 17);
-	stream_handover_leave(later);
+	stream_handover_detach(later);
 	ck_assert_uint_eq(stream_handover_since(handover), UINT64_MAX);
 	ck_assert(!stream_handover_put(handover, &stream));
-	later = stream_handover_join(handover);
+	later = stream_handover_attach(handover);
 	ck_assert(stream_handover_claim(later, ADDRESS, 0));
 	ck_assert(stream_handover_put(handover, &stream));
 	ck_assert(is_open(reader));
-	stream_handover_leave(later);
+	stream_handover_detach(later);
 	ck_assert(!is_open(reader));
 	stream_handover_free(handover);
 	close(reader);
@@ -101,7 +101,7 @@ TEST(nobody_wants_a_stream)
 /* The earlier instance is destroyed before the later one looks, or without a word. */
 TEST(the_earlier_one_is_gone)
 {
-	struct stream_handover *handover = handover_new(), *later = stream_handover_join(handover);
+	struct stream_handover *handover = handover_new(), *later = stream_handover_attach(handover);
 	struct handed_stream streams[2], taken;
 	int readers[2];
 
@@ -115,7 +115,7 @@ TEST(the_earlier_one_is_gone)
 	ck_assert(stream_handover_has_ended(later));
 	ck_assert(!stream_handover_take(later, ADDRESS, 2, &taken));
 	ck_assert(stream_handover_take(later, ADDRESS, 0, &taken));
-	stream_handover_leave(later);
+	stream_handover_detach(later);
 	ck_assert(is_open(readers[0]));
 	ck_assert(!is_open(readers[1]));
 	close(taken.stream);
@@ -132,7 +132,7 @@ TEST(there_is_a_limit)
 	ck_assert_int_lt(stream_handover_add(handover, ADDRESS, 64), 0);
 	stream_handover_free(handover);
 	stream_handover_free(NULL);
-	stream_handover_leave(NULL);
+	stream_handover_detach(NULL);
 }
 
 int main(void)

@@ -369,10 +369,10 @@ TEST(automatic_rate_after_a_second_that_cost_too_much)
 /* Looks until a GT without rows counts as dead. */
 static unsigned looks_until_dead(struct gt_watchdog *watchdog, uint64_t rows)
 {
-	unsigned looks = 1;
-	while (!gt_watchdog_check(watchdog, rows, true) && looks < 100000)
-		looks++;
-	return looks;
+	unsigned silent_checks = 1;
+	while (!gt_watchdog_check(watchdog, rows, true) && silent_checks < 100000)
+		silent_checks++;
+	return silent_checks;
 }
 
 TEST(gt_that_is_silent)

@@ -63,7 +63,7 @@ struct {
 /* Two tasks, or a task and an interrupt, rarely update the same number at once. */
 #define ATTEMPTS 64
 
-static __always_inline void add(__u64 *sum, __u64 value)
+static __always_inline void add_to_sum(__u64 *sum, __u64 value)
 {
 	__sync_fetch_and_add(sum, value);
 }
@@ -78,7 +78,7 @@ static __always_inline void state_change(const struct scheduler_process *process
 	}
 	if (!state) {
 		if (begins) /* otherwise, the process has exited and its entry was deleted */
-			add(&totals.lost, 1);
+			add_to_sum(&totals.lost, 1);
 		return;
 	}
 	for (int i = 0; i < ATTEMPTS; i++) {
@@ -94,7 +94,7 @@ static __always_inline void state_change(const struct scheduler_process *process
 		if (__sync_val_compare_and_swap(state, before, after) == before)
 			return;
 	}
-	add(&totals.lost, 1);
+	add_to_sum(&totals.lost, 1);
 }
 
 /*
@@ -115,7 +115,7 @@ static __always_inline bool queue_advance(struct scheduler_queue *queue, __u32 s
 			state_change(&queue->process, begins, now);
 		return true;
 	}
-	add(&totals.lost, 1);
+	add_to_sum(&totals.lost, 1);
 	return true;
 }
 
@@ -161,7 +161,7 @@ static __always_inline void job_advance(struct scheduler_queue *queue, const str
 		job->error = parent ? BPF_CORE_READ(parent, error) : 0;
 	}
 	if (!job || bpf_ringbuf_output(&ended_jobs, job, sizeof *job, BPF_RB_NO_WAKEUP))
-		add(&totals.jobs_lost, 1);
+		add_to_sum(&totals.jobs_lost, 1);
 	bpf_map_delete_elem(&jobs, &key);
 }
 
@@ -186,7 +186,7 @@ int job_queue(struct bpf_raw_tracepoint_args *arguments)
 
 	if (known && known->process.pid == process) {
 		known->time = now;
-		add(&totals.jobs, 1);
+		add_to_sum(&totals.jobs, 1);
 		if (record_jobs)
 			job_note(fence, known->process.device, now);
 	} else {
@@ -200,13 +200,13 @@ int job_queue(struct bpf_raw_tracepoint_args *arguments)
 						 .progress = (__u64)before << 32 | before };
 		if (known && !scheduler_queue_is_idle(known->progress))
 			state_change(&known->process, false, now);
-		add(&totals.jobs, 1);
+		add_to_sum(&totals.jobs, 1);
 		if (bpf_map_update_elem(&queues, &context, &queue, BPF_ANY))
-			add(&totals.lost, 1);
+			add_to_sum(&totals.lost, 1);
 		else if (record_jobs)
 			job_note(fence, *device, now);
 	}
-	add(&totals.handler_time, bpf_ktime_get_ns() - now);
+	add_to_sum(&totals.handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }
 
@@ -220,7 +220,7 @@ static __always_inline void fence_advance(const struct drm_sched_fence *fence, b
 		return;
 	if (queue_advance(queue, (__u32)BPF_CORE_READ(fence, finished.seqno), begins, now) && record_jobs)
 		job_advance(queue, fence, begins, now);
-	add(&totals.handler_time, bpf_ktime_get_ns() - now);
+	add_to_sum(&totals.handler_time, bpf_ktime_get_ns() - now);
 }
 
 SEC("raw_tp")

@@ -65,7 +65,7 @@ struct activity {
 	struct record_batch batch;
 };
 
-static void scheduler_missing_tell(const struct activity *activity, const char *reason)
+static void warn_without_scheduler(const struct activity *activity, const char *reason)
 {
 	activity->host->log(activity->host, IAPROF_LOG_WARNING,
 			    "%s: GPU use by process is known from usage statistics only, read ten times per second",
@@ -81,7 +81,7 @@ static void scheduler_open(struct activity *activity, bool record_jobs)
 	activity->scheduler = scheduler_new(activity->host, record_jobs, &reason);
 #endif
 	if (!activity->scheduler)
-		scheduler_missing_tell(activity, reason);
+		warn_without_scheduler(activity, reason);
 }
 
 void activity_limit(struct activity *activity, uint64_t begin, uint64_t end, uint64_t since)
@@ -317,7 +317,7 @@ int activity_start(struct activity *activity)
 		char reason[160];
 		snprintf(reason, sizeof reason, "cannot attach to the GPU scheduler's tracepoints: %s",
 			 strerror(-result));
-		scheduler_missing_tell(activity, reason);
+		warn_without_scheduler(activity, reason);
 		scheduler_free(activity->scheduler);
 		activity->scheduler = NULL;
 		result = 0;
@@ -453,7 +453,7 @@ int activity_emit(struct activity *activity, uint64_t begin, uint64_t end)
 	return processes_count(activity->sums, count);
 }
 
-int activity_look(struct activity *activity)
+int activity_record_idle(struct activity *activity)
 {
 	uint64_t now = activity->host->clock(activity->host);
 	int result = activity_read(activity);

@@ -48,7 +48,7 @@ int activity_emit(struct activity *activity, uint64_t begin, uint64_t end);
  * Records the activity up to now for an interval without samples, so that it does not count for a later interval.
  * Returns 0, or a negative errno after host->fail().
  */
-int activity_look(struct activity *activity);
+int activity_record_idle(struct activity *activity);
 
 /* Emits the last jobs, and those that are running. Returns 0, or a negative errno after host->fail(). */
 int activity_stop(struct activity *activity);

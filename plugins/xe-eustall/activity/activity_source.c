@@ -36,7 +36,7 @@ bool activity_source_contradicts(const struct busy_piece *window, size_t count, 
 }
 
 /* Returns whether the scheduler reports as much of a process's activity as its statistics. */
-static bool process_is_told(const struct busy_piece *window, size_t count, const struct busy_piece *process)
+static bool scheduler_covers_process(const struct busy_piece *window, size_t count, const struct busy_piece *process)
 {
 	uint64_t scheduled = busy_of(window, count, process, IAPROF_ACTIVITY_SCHEDULER);
 
@@ -58,13 +58,13 @@ static bool sum_is_wanted(const struct busy_piece *sums, size_t count, size_t in
 	bool scheduled = sum->kind == IAPROF_ACTIVITY_SCHEDULER;
 
 	if (kinds[sum->device] == IAPROF_ACTIVITY_SCHEDULER)
-		return scheduled ||
-		       (!device_has_scheduled(sums, count, sum->device) && !process_is_told(window, window_count, sum));
+		return scheduled || (!device_has_scheduled(sums, count, sum->device) &&
+				     !scheduler_covers_process(window, window_count, sum));
 	/* The scheduler's times are more precise, where available. */
 	if (scheduled)
-		return process_is_told(window, window_count, sum) ||
+		return scheduler_covers_process(window, window_count, sum) ||
 		       !busy_of(sums, count, sum, IAPROF_ACTIVITY_STATISTICS);
-	return !process_is_told(window, window_count, sum);
+	return !scheduler_covers_process(window, window_count, sum);
 }
 
 size_t activity_source_choose(struct busy_piece *sums, size_t count, const uint32_t *kinds,
