@@ -15,7 +15,7 @@
 #include "bpf/support.h"
 #include "ivpu.bpf.skel.h"
 
-/* More libraries than are mapped in one drain period. */
+/* Limit on queued files; fewer libraries are mapped in one drain period. */
 #define QUEUED_MAX 1024u
 
 int api_libraries_begin(struct api_libraries *libraries, const struct iaprof_host *host, struct ivpu_bpf *skeleton)
@@ -72,7 +72,7 @@ static struct bpf_link *link_make(struct bpf_program *program, bool is_return, u
 		.retprobe = is_return,
 	};
 	char path[64];
-	/* Opens the file that was parsed, whatever its path refers to by now. */
+	/* Opens the parsed file itself, because its path may refer to another file by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
 	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &options);
 }
@@ -83,15 +83,15 @@ int api_library_attach(struct api_libraries *libraries, struct api_library *libr
 	const struct ivpu_bpf *skeleton = libraries->skeleton;
 	uint64_t cookie = IVPU_COOKIE(IVPU_API_FIRST + function, 0, IVPU_CONTEXT_NONE);
 
-	if (library->enter[function])
+	if (library->entry[function])
 		return 0;
 	/* Returns are attached first, so that every call whose entry is traced also has its return traced. */
-	if (!library->leave[function])
-		library->leave[function] = link_make(skeleton->progs.api_return, true, cookie, descriptor, offset);
-	if (!library->leave[function])
+	if (!library->exit[function])
+		library->exit[function] = link_make(skeleton->progs.api_return, true, cookie, descriptor, offset);
+	if (!library->exit[function])
 		return -errno;
-	library->enter[function] = link_make(skeleton->progs.api_enter, false, cookie, descriptor, offset);
-	if (!library->enter[function])
+	library->entry[function] = link_make(skeleton->progs.api_enter, false, cookie, descriptor, offset);
+	if (!library->entry[function])
 		return -errno;
 	libraries->functions++;
 	return 0;
@@ -106,10 +106,10 @@ static int graphs_attach(struct api_libraries *libraries, struct api_library *li
 
 	if (!offset)
 		return 0;
-	library->graphs_get = link_make(skeleton->progs.graph_table_get, true, 0, descriptor, offset);
-	if (library->graphs_get)
-		library->graphs_ask = link_make(skeleton->progs.graph_table_ask, false, 0, descriptor, offset);
-	return library->graphs_ask ? 0 : -errno;
+	library->graphs_return = link_make(skeleton->progs.graph_table_get, true, 0, descriptor, offset);
+	if (library->graphs_return)
+		library->graphs_call = link_make(skeleton->progs.graph_table_ask, false, 0, descriptor, offset);
+	return library->graphs_call ? 0 : -errno;
 }
 
 /*
@@ -124,9 +124,9 @@ static int file_attach(struct api_libraries *libraries, int descriptor, const st
 	int result = 0;
 
 	/* A file that failed is not retried. */
-	if (!library || library->looked_into)
+	if (!library || library->searched)
 		return 0;
-	library->looked_into = true;
+	library->searched = true;
 	if (!exported_functions_find(&bytes, api_function_names(), api_function_count(), offsets))
 		return -ENOEXEC;
 	struct bpf_log log = bpf_log_begin(libraries->host);
@@ -139,7 +139,7 @@ static int file_attach(struct api_libraries *libraries, int descriptor, const st
 	return result;
 }
 
-static void file_look(struct api_libraries *libraries, const struct queued_file *file)
+static void file_search(struct api_libraries *libraries, const struct queued_file *file)
 {
 	const struct iaprof_host *host = libraries->host;
 	uint32_t functions = libraries->functions;
@@ -157,7 +157,7 @@ static void file_look(struct api_libraries *libraries, const struct queued_file 
 			  libraries->functions - functions, file->path, file->process);
 }
 
-void api_libraries_look(struct api_libraries *libraries)
+void api_libraries_search(struct api_libraries *libraries)
 {
 	eventfd_t woken;
 
@@ -165,7 +165,7 @@ void api_libraries_look(struct api_libraries *libraries)
 	if (!host || eventfd_read(libraries->queue.wake, &woken))
 		return;
 	for (struct queued_file *file; (file = mapped_file_queue_take(&libraries->queue)); free(file))
-		file_look(libraries, file);
+		file_search(libraries, file);
 	uint64_t dropped = mapped_file_queue_dropped(&libraries->queue);
 	if (dropped)
 		host->lost(host, "libraries of Level Zero: no room to look into them", host->clock(host), dropped, 0,
@@ -178,11 +178,11 @@ void api_libraries_detach(struct api_libraries *libraries)
 	for (uint32_t i = 0; i < libraries->count; i++) {
 		struct api_library *library = &libraries->items[i];
 		for (uint32_t j = 0; j < IVPU_API_FUNCTIONS_MAX; j++)
-			bpf_link__destroy(library->enter[j]);
+			bpf_link__destroy(library->entry[j]);
 		for (uint32_t j = 0; j < IVPU_API_FUNCTIONS_MAX; j++)
-			bpf_link__destroy(library->leave[j]);
-		bpf_link__destroy(library->graphs_ask);
-		bpf_link__destroy(library->graphs_get);
+			bpf_link__destroy(library->exit[j]);
+		bpf_link__destroy(library->graphs_call);
+		bpf_link__destroy(library->graphs_return);
 		if (library->file.descriptor >= 0)
 			close(library->file.descriptor);
 	}

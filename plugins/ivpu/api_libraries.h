@@ -20,9 +20,9 @@ struct bpf_link;
 
 struct api_library {
 	struct process_file file; /* identifies the file across devices */
-	struct bpf_link *enter[IVPU_API_FUNCTIONS_MAX], *leave[IVPU_API_FUNCTIONS_MAX];
-	bool looked_into;                         /* its exported functions were searched */
-	struct bpf_link *graphs_ask, *graphs_get; /* on the function that returns the table of graph functions */
+	struct bpf_link *entry[IVPU_API_FUNCTIONS_MAX], *exit[IVPU_API_FUNCTIONS_MAX];
+	bool searched;                                /* its exported functions were searched */
+	struct bpf_link *graphs_call, *graphs_return; /* on the function that returns the table of graph functions */
 };
 
 struct api_libraries {
@@ -42,11 +42,11 @@ int api_libraries_begin(struct api_libraries *libraries, const struct iaprof_hos
 /* Queues a file that a process mapped, if it may be such a library. Any thread. */
 void api_libraries_add(struct api_libraries *libraries, const struct iaprof_mapped_file *file);
 /* Parses the queued files and attaches to them. A file that cannot be attached to causes a warning, not an error. */
-void api_libraries_look(struct api_libraries *libraries);
+void api_libraries_search(struct api_libraries *libraries);
 
 /*
  * Returns the library of a file, added if it is new, or NULL if there are too many. For the thread that calls
- * api_libraries_look().
+ * api_libraries_search().
  */
 struct api_library *api_libraries_get(struct api_libraries *libraries, int descriptor, const struct stat *status);
 /* Attaches to a function at a file offset, once. Returns 0 or a negative errno. */

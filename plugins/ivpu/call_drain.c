@@ -12,7 +12,7 @@
 #include "ivpu.bpf.skel.h"
 
 #define KERNEL_TIME_COUNTER 1u
-/* Calls read from the ring buffer in one go, so that other work is not starved. */
+/* Limit on calls read from the ring buffer at once, so that other work is not starved. */
 #define TAKEN_MAX 65536u
 
 enum lost_reason {
@@ -67,13 +67,15 @@ static int ring_wake_open(struct call_drain *counts)
 }
 
 int call_drain_init(struct call_drain *counts, const struct iaprof_host *host, const struct probes *probes,
-		    call_drain_callback *told, void *told_context)
+		    call_drain_callback *callback, void *callback_context)
 {
 	const struct bpf_map *processors = probes->skeleton->maps.processors;
 
-	*counts = (struct call_drain){
-		.host = host, .probes = probes, .told = told, .told_context = told_context, .ring_wake = -1
-	};
+	*counts = (struct call_drain){ .host = host,
+				       .probes = probes,
+				       .callback = callback,
+				       .callback_context = callback_context,
+				       .ring_wake = -1 };
 	int result = cpu_table_map(&counts->cpus, host, processors);
 	if (result)
 		return result;
@@ -179,7 +181,7 @@ static int count_send(struct call_drain *counts, const struct ivpu_key *key, con
 	};
 	uint32_t index = key->node & (IVPU_FUNCTIONS_MAX - 1);
 	if (index < counts->probes->list->count)
-		counts->told(counts->told_context, index, &calls, call_tree_place(&counts->nodes, node));
+		counts->callback(counts->callback_context, index, &calls, call_tree_place(&counts->nodes, node));
 	return call_records_add(&counts->records, &calls);
 }
 
@@ -237,7 +239,7 @@ uint64_t call_drain_buffer_bytes(const struct call_drain *counts, struct npu_use
 	const struct bpf_map *sizes = counts->probes->skeleton->maps.buffer_sizes;
 	uint64_t key = 0, bytes;
 
-	/* Keys are only added, so that each is seen; the number is bounded all the same. */
+	/* Keys are only added, so the iteration sees each. The loop is bounded in case the map changes. */
 	for (uint32_t i = 0; i < bpf_map__max_entries(sizes); i++) {
 		if (bpf_map_get_next_key(bpf_map__fd(sizes), i ? &key : NULL, &key))
 			break;

@@ -30,8 +30,8 @@ typedef void call_drain_callback(void *context, uint32_t function, const struct 
 struct call_drain {
 	const struct iaprof_host *host;
 	const struct probes *probes;
-	call_drain_callback *told;
-	void *told_context;
+	call_drain_callback *callback;
+	void *callback_context;
 	struct cpu_table cpus;
 	struct map_table table;
 	struct call_records records;
@@ -49,8 +49,8 @@ struct call_drain {
 	uint64_t stacks_gone;              /* stacks that the kernel had evicted */
 	bool set_pending;                  /* active_set was changed and the other map has not been drained */
 	uint64_t last_time;                /* time of the last loss report */
-	uint64_t calls;                    /* counted until then */
-	uint64_t drained_calls[2];         /* when that map was drained */
+	uint64_t calls;                    /* counted until last_time */
+	uint64_t drained_calls[2];         /* calls, when that map was last drained */
 	uint64_t threads_added;            /* when threads were last deleted */
 	uint64_t handler_time;             /* estimated from a sample of the events */
 	uint64_t lost[CALL_DRAIN_REASONS]; /* losses that were reported */
@@ -59,7 +59,7 @@ struct call_drain {
 
 /* The BPF programs are loaded. Returns 0 or a negative errno after host->fail(). */
 int call_drain_init(struct call_drain *counts, const struct iaprof_host *host, const struct probes *probes,
-		    call_drain_callback *told, void *told_context);
+		    call_drain_callback *callback, void *callback_context);
 void call_drain_free(struct call_drain *counts);
 
 /* These return 0 or a negative errno after host->fail(). Bounded: the counts of one second. */

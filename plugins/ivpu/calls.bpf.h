@@ -38,9 +38,9 @@ static __always_inline bool pointer_is_programs(__u64 pointer)
 
 /*
  * Returns whether the innermost call has returned without being traced, judged by the stack pointer of a new call. A
- * thread that executes user code is not inside a driver function; a call inside the driver says nothing about the user
- * stack. Two calls at the same user stack address: either the first one has returned, or it tail-called the second one,
- * which then returns to the first one's uretprobe trampoline and so has a different return address.
+ * thread that executes user code is not inside a driver function; a call inside the driver gives no information about
+ * the user stack. Two calls at the same user stack address: either the first one has returned, or it tail-called the
+ * second one, which then returns to the first one's uretprobe trampoline and so has a different return address.
  */
 static __always_inline bool frame_is_gone(struct ivpu_calls *calls, __u64 pointer, __u64 caller)
 {
@@ -113,7 +113,7 @@ static __always_inline bool call_push(const struct place *place, struct ivpu_cal
 	return true;
 }
 
-static long call_look(__u32 number, void *context)
+static long frame_examine(__u32 number, void *context)
 {
 	struct walk *walk = context;
 
@@ -132,6 +132,6 @@ static __always_inline __u32 call_find(struct ivpu_calls *calls, __u32 function)
 		return IVPU_FRAMES;
 	if (frame_is_of(calls, walk.index - 1, function))
 		return walk.index - 1;
-	bpf_loop(IVPU_FRAMES, call_look, &walk, 0);
+	bpf_loop(IVPU_FRAMES, frame_examine, &walk, 0);
 	return frame_is_of(calls, walk.index, function) ? walk.index : IVPU_FRAMES;
 }

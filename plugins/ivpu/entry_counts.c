@@ -52,7 +52,7 @@ static int count_send(struct entry_counts *counts, uint64_t key, uint64_t count,
 			       .last_time = now };
 	if (!calls.node)
 		return drain->host->fail(drain->host, ENOMEM, "out of memory");
-	drain->told(drain->told_context, index, &calls, &place);
+	drain->callback(drain->callback_context, index, &calls, &place);
 	return call_records_add(&drain->records, &calls);
 }
 
@@ -66,7 +66,7 @@ int entry_counts_turn(struct entry_counts *counts)
 	if (cpus <= 0 || (!counts->values && !(counts->values = calloc((size_t)cpus, sizeof *counts->values))))
 		return drain->host->fail(drain->host, ENOMEM, "out of memory");
 	counts->last_time = counts->last_time ? counts->last_time : now;
-	/* Keys are only added, so that each is seen; the number is bounded all the same. */
+	/* Keys are only added, so the iteration sees each. The loop is bounded in case the map changes. */
 	for (uint32_t i = 0; i < bpf_map__max_entries(entries) && !result && !bpf_map_get_next_key(map, before, &key);
 	     i++) {
 		const struct entry_count added = { .key = key };

@@ -32,7 +32,7 @@ static void emit(void *context, const struct ivpu_finding *finding)
 
 static void append(struct ivpu_finding *finding, size_t *length, const char *format, ...) IAPROF_PRINTF(3, 4);
 
-/* What a run without findings was checked for. */
+/* Emits a finding that lists the checks of a run without findings. */
 static void nothing_found_emit(struct emission *emission, const struct ivpu_statistics *statistics)
 {
 	struct ivpu_finding finding = { .severity = IAPROF_FINDING_NOTE,
@@ -92,17 +92,17 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 	if (!overview->calls)
 		return 0;
 	/* In the order of the table of families. */
-	bool is_told[IVPU_FAMILY_COUNT] = { false }, is_first = true;
+	bool is_listed[IVPU_FAMILY_COUNT] = { false }, is_first = true;
 	for (;;) {
 		uint32_t largest = IVPU_FAMILY_COUNT;
 		for (uint32_t i = 0; i < IVPU_FAMILY_COUNT; i++)
-			if (overview->family_counts[i] && !is_told[i] &&
+			if (overview->family_counts[i] && !is_listed[i] &&
 			    (largest == IVPU_FAMILY_COUNT ||
 			     overview->family_counts[i] > overview->family_counts[largest]))
 				largest = i;
 		if (largest == IVPU_FAMILY_COUNT)
 			break;
-		is_told[largest] = true;
+		is_listed[largest] = true;
 		append(&finding, &length, "%s %s %" PRIu64 " (%s %%)", is_first ? ":" : ",", ivpu_family_name(largest),
 		       overview->family_counts[largest],
 		       quantity_number(100.0 * (double)overview->family_counts[largest] / (double)overview->calls)
@@ -122,7 +122,7 @@ int ivpu_overview_emit(struct record_batch *batch, const struct ivpu_overview *o
 	return emission.result;
 }
 
-/* Appends "12.3 jobs" of a number that is known. */
+/* Appends a rate such as "12.3 jobs", if it is known. */
 static void append_rate(struct ivpu_finding *finding, size_t *length, uint64_t count, double seconds, const char *what)
 {
 	if (count)
@@ -130,7 +130,7 @@ static void append_rate(struct ivpu_finding *finding, size_t *length, uint64_t c
 		       quantity_number((double)count / seconds).text, what);
 }
 
-/* Numbers that are not known, or 0, are left out. */
+/* Omits numbers that are unknown or 0. */
 int ivpu_rates_emit(struct record_batch *batch, const struct ivpu_statistics *statistics, uint64_t time)
 {
 	struct emission emission = { .batch = batch, .time = time };
@@ -172,7 +172,7 @@ void ivpu_unknown_add(struct ivpu_unknown_functions *unknown, const char *name, 
 
 	unknown->count++;
 	unknown->calls += calls;
-	/* Leaves room for " ...". */
+	/* Reserves room for " ...". */
 	if (length + more + 6 < sizeof unknown->names)
 		snprintf(unknown->names + length, sizeof unknown->names - length, "%s%s", length ? " " : "", name);
 	else if (length < 4 || strcmp(unknown->names + length - 4, " ...") != 0)

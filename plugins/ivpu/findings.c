@@ -15,7 +15,7 @@
 #define STEADY_RATE_MIN 50
 /* Growth of buffers in fewer jobs is start-up, and so are their mappings. */
 #define GROWTH_JOBS_MIN 8
-/* Share of the time that boots may take before they are a loop: a suspended NPU boots for a rare inference. */
+/* Share of time in boots above which they are a boot loop: a suspended NPU also boots for a rare inference. */
 #define BOOT_SHARE_MAX 0.1
 
 struct judge {
@@ -25,11 +25,11 @@ struct judge {
 	void *context;
 };
 
-static void find(const struct judge *judge, uint32_t severity, const char *name, double value, double threshold,
-		 const char *format, ...) IAPROF_PRINTF(6, 7);
+static void emit_finding(const struct judge *judge, uint32_t severity, const char *name, double value, double threshold,
+			 const char *format, ...) IAPROF_PRINTF(6, 7);
 
-static void find(const struct judge *judge, uint32_t severity, const char *name, double value, double threshold,
-		 const char *format, ...)
+static void emit_finding(const struct judge *judge, uint32_t severity, const char *name, double value, double threshold,
+			 const char *format, ...)
 {
 	struct ivpu_finding finding = { .severity = severity, .name = name, .value = value, .threshold = threshold };
 	va_list arguments;
@@ -52,15 +52,16 @@ static void judge_recovery(const struct judge *judge)
 	const char *job = statistics->names.longest_job;
 	bool is_cause_known = *job && hang > 0 && statistics->longest_job > hang;
 	if (statistics->recoveries)
-		find(judge, IAPROF_FINDING_PROBLEM, "npu-recovery", (double)statistics->recoveries, 0,
-		     "NPU recoveries: %" PRIu64 " (limit 0)%s%s: the driver reset the NPU and aborted all jobs (see "
-		     "dmesg for the cause, and check for a firmware update)",
-		     statistics->recoveries, is_cause_known ? ", after the hang of " : "", is_cause_known ? job : "");
+		emit_finding(judge, IAPROF_FINDING_PROBLEM, "npu-recovery", (double)statistics->recoveries, 0,
+			     "NPU recoveries: %" PRIu64 " (limit 0)%s%s: the driver reset the NPU and aborted all jobs "
+			     "(see dmesg for the cause, and check for a firmware update)",
+			     statistics->recoveries, is_cause_known ? ", after the hang of " : "",
+			     is_cause_known ? job : "");
 	if (statistics->resets)
-		find(judge, IAPROF_FINDING_PROBLEM, "npu-reset", (double)statistics->resets, 0,
-		     "NPU or engine resets: %" PRIu64 " (limit 0): see dmesg for the cause, and check for a firmware "
-		     "update",
-		     statistics->resets);
+		emit_finding(judge, IAPROF_FINDING_PROBLEM, "npu-reset", (double)statistics->resets, 0,
+			     "NPU or engine resets: %" PRIu64
+			     " (limit 0): see dmesg for the cause, and check for a firmware update",
+			     statistics->resets);
 }
 
 static void judge_hang(const struct judge *judge)
@@ -75,16 +76,16 @@ static void judge_hang(const struct judge *judge)
 		snprintf(usual, sizeof usual, "; the others took %s on average",
 			 quantity_time(statistics->usual_job * SECOND).text);
 	if (statistics->ends_missed)
-		find(judge, IAPROF_FINDING_WARNING, "npu-job-hang", statistics->longest_job, limit,
-		     "%s did not complete within %.1f s (limit hang=%gs%s), or its completion was not traced (%" PRIu64
-		     " job event%s missed; see dmesg for a timeout)",
-		     job, statistics->longest_job, limit, usual, statistics->ends_missed,
-		     plural(statistics->ends_missed));
+		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-job-hang", statistics->longest_job, limit,
+			     "%s did not complete within %.1f s (limit hang=%gs%s), or its completion was not traced "
+			     "(%" PRIu64 " job event%s missed; see dmesg for a timeout)",
+			     job, statistics->longest_job, limit, usual, statistics->ends_missed,
+			     plural(statistics->ends_missed));
 	else
-		find(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", statistics->longest_job, limit,
-		     "%s did not complete within %.1f s (limit hang=%gs%s): the NPU hangs, or the job takes that long "
-		     "(see dmesg for a timeout, or raise hang=)",
-		     job, statistics->longest_job, limit, usual);
+		emit_finding(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", statistics->longest_job, limit,
+			     "%s did not complete within %.1f s (limit hang=%gs%s): the NPU hangs, or the job takes "
+			     "that long (see dmesg for a timeout, or raise hang=)",
+			     job, statistics->longest_job, limit, usual);
 }
 
 static void judge_ipc(const struct judge *judge)
@@ -97,24 +98,26 @@ static void judge_ipc(const struct judge *judge)
 	if (statistics->median.messages)
 		snprintf(median, sizeof median, ", this run's median is %" PRIu32, statistics->median.messages);
 	if (limit > 0 && rate > limit && !is_explained)
-		find(judge, IAPROF_FINDING_WARNING, "npu-ipc-storm", rate, limit,
-		     "%.0f firmware messages in a second with %" PRIu64
-		     " job%s (limits: ipc-rate=%.0f, and %d per job; one is needed%s): the firmware sends more than "
-		     "jobs need (see dmesg and ivpu_ipc_irq_handler; update the firmware)",
-		     rate, statistics->rate_jobs, plural(statistics->rate_jobs), limit, IVPU_MESSAGES_PER_JOB, median);
+		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-ipc-storm", rate, limit,
+			     "%.0f firmware messages in a second with %" PRIu64
+			     " job%s (limits: ipc-rate=%.0f, and %d per job; one is needed%s): the firmware sends more "
+			     "than jobs need (see dmesg and ivpu_ipc_irq_handler; update the firmware)",
+			     rate, statistics->rate_jobs, plural(statistics->rate_jobs), limit, IVPU_MESSAGES_PER_JOB,
+			     median);
 	else if (grown > 0 && rate > STEADY_RATE_MIN && rate > grown && !is_explained)
-		find(judge, IAPROF_FINDING_NOTE, "npu-ipc-burst", rate, grown,
-		     "%.0f firmware messages in one second (limit %.0f: ipc-growth=%" PRIu64
-		     " times this run's other seconds): check what the program did at that time",
-		     rate, grown, judge->limits->ipc_growth);
+		emit_finding(judge, IAPROF_FINDING_NOTE, "npu-ipc-burst", rate, grown,
+			     "%.0f firmware messages in one second (limit %.0f: ipc-growth=%" PRIu64
+			     " times this run's other seconds): check what the program did at that time",
+			     rate, grown, judge->limits->ipc_growth);
 	double calls = statistics->jobs ? (double)statistics->ipc_calls / (double)statistics->jobs : 0;
 	limit = (double)judge->limits->ipc_per_job;
 	char subject[72];
 	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (limit > 0 && calls > limit)
-		find(judge, IAPROF_FINDING_WARNING, "npu-ipc-per-job", calls, limit,
-		     "%s%.0f IPC calls per job (limit ipc-per-job=%.0f): IPC outweighs the work (submit larger jobs)",
-		     subject, calls, limit);
+		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-ipc-per-job", calls, limit,
+			     "%s%.0f IPC calls per job (limit ipc-per-job=%.0f): IPC outweighs the work (submit larger "
+			     "jobs)",
+			     subject, calls, limit);
 }
 
 /*
@@ -135,12 +138,12 @@ static bool judge_mappings(const struct judge *judge)
 		snprintf(size, sizeof size, " (%s)", quantity_size((double)statistics->page_maps * PAGE).text);
 	if (contexts > 1)
 		snprintf(files, sizeof files, " for %.0f open files", contexts);
-	find(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,
-	     "%s%" PRIu64 " mappings%s for at most %" PRIu64 " buffers at a time, %s each (limit map-ratio=%" PRIu64
-	     "%s; one is needed), %" PRIu32
-	     " per job: buffers are created, mapped and freed repeatedly (allocate them once and reuse them)",
-	     subject, statistics->mappings, size, statistics->buffers_max, quantity_number(ratio).text,
-	     judge->limits->map_ratio, files, statistics->median.mappings);
+	emit_finding(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,
+		     "%s%" PRIu64 " mappings%s for at most %" PRIu64
+		     " buffers at a time, %s each (limit map-ratio=%" PRIu64 "%s; one is needed), %" PRIu32
+		     " per job: buffers are created, mapped and freed repeatedly (allocate them once and reuse them)",
+		     subject, statistics->mappings, size, statistics->buffers_max, quantity_number(ratio).text,
+		     judge->limits->map_ratio, files, statistics->median.mappings);
 	return true;
 }
 
@@ -158,11 +161,11 @@ static bool judge_growth(const struct judge *judge)
 	if (least <= limit)
 		return false;
 	subject_text(statistics->names.buffers, subject, sizeof subject);
-	find(judge, IAPROF_FINDING_WARNING, "npu-buffer-growth", (double)least, (double)limit,
-	     "%sthe number of buffers grew by %" PRIu64 " and by %" PRIu64 " in the two halves of %" PRIu64
-	     " jobs (limit buffer-growth=%" PRIu64 " each), to %" PRIu64
-	     ": the program keeps buffers of earlier jobs (free them, or reuse them)",
-	     subject, first, second, statistics->jobs, limit, statistics->buffers_last);
+	emit_finding(judge, IAPROF_FINDING_WARNING, "npu-buffer-growth", (double)least, (double)limit,
+		     "%sthe number of buffers grew by %" PRIu64 " and by %" PRIu64 " in the two halves of %" PRIu64
+		     " jobs (limit buffer-growth=%" PRIu64 " each), to %" PRIu64
+		     ": the program keeps buffers of earlier jobs (free them, or reuse them)",
+		     subject, first, second, statistics->jobs, limit, statistics->buffers_last);
 	return true;
 }
 
@@ -183,11 +186,12 @@ static void judge_submissions(const struct judge *judge)
 		return;
 	char subject[72];
 	subject_text(statistics->names.mappings, subject, sizeof subject);
-	find(judge, IAPROF_FINDING_WARNING, "npu-map-at-submit", pages, limit,
-	     "%sa job maps %s%.0f pages (%s) in its submission (median of %" PRIu64
-	     " jobs; limit submit-pages=%.0f): each job uses new buffers, which are mapped at first use "
-	     "(reuse buffers, or use each once before what is timed)",
-	     subject, is_estimate ? "about " : "", pages, quantity_size(pages * PAGE).text, statistics->jobs, limit);
+	emit_finding(judge, IAPROF_FINDING_WARNING, "npu-map-at-submit", pages, limit,
+		     "%sa job maps %s%.0f pages (%s) in its submission (median of %" PRIu64
+		     " jobs; limit submit-pages=%.0f): each job uses new buffers, which are mapped at first use (reuse "
+		     "buffers, or use each once before what is timed)",
+		     subject, is_estimate ? "about " : "", pages, quantity_size(pages * PAGE).text, statistics->jobs,
+		     limit);
 }
 
 static void judge_boots(const struct judge *judge)
@@ -201,24 +205,24 @@ static void judge_boots(const struct judge *judge)
 	if (limit <= 0 || (double)statistics->boots < limit || jobs_each >= (double)judge->limits->boot_jobs ||
 	    (knows_share && share < BOOT_SHARE_MAX))
 		return;
-	/* Without times, a boot per job can be that of a program that rarely has one. */
+	/* Without times, one boot per job may be normal: a program with rare jobs causes it. */
 	if (statistics->seconds <= 0 && statistics->boots <= 2 * statistics->jobs)
 		return;
 	if (knows_share)
 		snprintf(part, sizeof part, ", %s %% of the time", quantity_number(100 * share).text);
 	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (!statistics->jobs)
-		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
-		     "%" PRIu64 " firmware boots (limit boots=%.0f)%s without a job: the firmware fails after its boot "
-		     "(see dmesg, "
-		     "and update the firmware)",
-		     statistics->boots, limit, part);
+		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
+			     "%" PRIu64 " firmware boots (limit boots=%.0f)%s without a job: the firmware fails after "
+			     "its boot (see dmesg, and update the firmware)",
+			     statistics->boots, limit, part);
 	else
-		find(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
-		     "%s%" PRIu64 " firmware boots for %" PRIu64 " jobs%s (limits: boots=%.0f, and boot-jobs=%" PRIu64
-		     " jobs for each): the NPU is suspended between jobs (raise power/autosuspend_delay_ms of the "
-		     "device in sysfs, or submit jobs together)",
-		     subject, statistics->boots, statistics->jobs, part, limit, judge->limits->boot_jobs);
+		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots, limit,
+			     "%s%" PRIu64 " firmware boots for %" PRIu64
+			     " jobs%s (limits: boots=%.0f, and boot-jobs=%" PRIu64
+			     " jobs for each): the NPU is suspended between jobs (raise power/autosuspend_delay_ms of "
+			     "the device in sysfs, or submit jobs together)",
+			     subject, statistics->boots, statistics->jobs, part, limit, judge->limits->boot_jobs);
 }
 
 static void judge_polling(const struct judge *judge)
@@ -233,22 +237,22 @@ static void judge_polling(const struct judge *judge)
 	subject_text(statistics->names.boots, subject, sizeof subject);
 	if (statistics->knows_boot_time) {
 		if (limit > 0 && statistics->longest_boot > limit)
-			find(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", statistics->longest_boot, limit,
-			     "%sa firmware boot took %s with %.0f polls (limit boot-wait=%gs; the driver gives up "
-			     "after "
-			     "1 s): the firmware starts slowly (update it; keep the NPU awake with power/control)",
-			     subject, quantity_time(statistics->longest_boot * SECOND).text, polls, limit);
+			emit_finding(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", statistics->longest_boot,
+				     limit,
+				     "%sa firmware boot took %s with %.0f polls (limit boot-wait=%gs; the driver gives "
+				     "up after 1 s): the firmware starts slowly (update it; keep the NPU awake with "
+				     "power/control)",
+				     subject, quantity_time(statistics->longest_boot * SECOND).text, polls, limit);
 	} else if (statistics->seconds <= 0 && polls_limit > 0 && polls > polls_limit) {
-		find(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", polls, polls_limit,
-		     "the driver polled %.0f times per firmware boot (limit boot-polls=%.0f; Lunar Lake has about "
-		     "950): "
-		     "the firmware starts slowly (update it; keep the NPU awake with power/control)",
-		     polls, polls_limit);
+		emit_finding(
+			judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", polls, polls_limit,
+			"the driver polled %.0f times per firmware boot (limit boot-polls=%.0f; Lunar Lake has about "
+			"950): the firmware starts slowly (update it; keep the NPU awake with power/control)",
+			polls, polls_limit);
 	}
 }
 
-/* A run of few jobs, in which the start took a noticeable share of the time: no fault, but the times are not typical.
- */
+/* Notes that the start took a large share of the time of few jobs: not a fault, but the times are not typical. */
 static void judge_start(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
@@ -262,13 +266,15 @@ static void judge_start(const struct judge *judge)
 	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (statistics->page_maps)
 		snprintf(size, sizeof size, " of %s", quantity_size((double)statistics->page_maps * PAGE).text);
-	find(judge, IAPROF_FINDING_NOTE, "npu-cold-start", share, limit,
-	     "%s%" PRIu64 " job%s ran for %s after a cold start: firmware boot %s, first mapping%s %s (%s %% of the "
-	     "whole, limit cold-start=%.0f): run an inference before what is timed, and keep the NPU awake "
-	     "(power/control)",
-	     subject, statistics->jobs, plural(statistics->jobs), quantity_time(statistics->run_seconds * SECOND).text,
-	     quantity_time(statistics->boot_seconds * SECOND).text, size,
-	     quantity_time(statistics->map_seconds * SECOND).text, quantity_number(share).text, limit);
+	emit_finding(
+		judge, IAPROF_FINDING_NOTE, "npu-cold-start", share, limit,
+		"%s%" PRIu64
+		" job%s ran for %s after a cold start: firmware boot %s, first mapping%s %s (%s %% of the whole, limit "
+		"cold-start=%.0f): run an inference before what is timed, and keep the NPU awake (power/control)",
+		subject, statistics->jobs, plural(statistics->jobs),
+		quantity_time(statistics->run_seconds * SECOND).text,
+		quantity_time(statistics->boot_seconds * SECOND).text, size,
+		quantity_time(statistics->map_seconds * SECOND).text, quantity_number(share).text, limit);
 }
 
 static void judge_turns(const struct judge *judge)
@@ -284,11 +290,11 @@ static void judge_turns(const struct judge *judge)
 		snprintf(owners, sizeof owners, " of %s and %s", names->turns[0], names->turns[1]);
 	if (names->turns_queue > 0)
 		snprintf(queue, sizeof queue, ", %s on average", quantity_time(names->turns_queue * SECOND).text);
-	find(judge, IAPROF_FINDING_WARNING, "npu-taking-turns", share, limit,
-	     "%" PRIu64 " of %" PRIu64
-	     " jobs%s waited for a job of another program or model%s (%s %%, limit turns=%.0f): "
-	     "they take turns on the NPU (run one after the other, or batch the jobs of each)",
-	     statistics->turns_waited, statistics->jobs, owners, queue, quantity_number(share).text, limit);
+	emit_finding(judge, IAPROF_FINDING_WARNING, "npu-taking-turns", share, limit,
+		     "%" PRIu64 " of %" PRIu64
+		     " jobs%s waited for a job of another program or model%s (%s %%, limit turns=%.0f): they take "
+		     "turns on the NPU (run one after the other, or batch the jobs of each)",
+		     statistics->turns_waited, statistics->jobs, owners, queue, quantity_number(share).text, limit);
 }
 
 void ivpu_findings(const struct ivpu_statistics *statistics, const struct ivpu_limits *limits,

@@ -14,7 +14,7 @@
 #include "process/process_maps.h"
 #include "ivpu.bpf.skel.h"
 
-/* Tables handled in one go: a program that requests the table repeatedly only delays itself. */
+/* Limit on tables handled at once, so that a program that requests the table repeatedly delays only itself. */
 #define TAKEN_MAX 16u
 
 /* Finds the executable mapping that contains an address. The path points into the text. */
@@ -67,7 +67,7 @@ static uint64_t offset_of(const struct ivpu_graph_table *table, uint32_t functio
 }
 
 /* Returns 0 or a negative errno. */
-static int layers_look(struct layers *layers, const struct ivpu_graph_table *table,
+static int layers_find(struct layers *layers, const struct ivpu_graph_table *table,
 		       const struct process_mapping *mapping, int descriptor, const struct stat *status)
 {
 	if (graph_table_length(table, mapping->start, mapping->end) <= IVPU_PROFILING_GET_DATA)
@@ -97,7 +97,7 @@ static int file_attach(const struct graph_functions *graphs, const struct ivpu_g
 	if (status.st_ino == mapping->inode && is_driver(descriptor, &status)) {
 		struct bpf_log log = bpf_log_begin(libraries->host);
 		result = table->kind == IVPU_TABLE_PROFILING
-				 ? layers_look(graphs->layers, table, mapping, descriptor, &status)
+				 ? layers_find(graphs->layers, table, mapping, descriptor, &status)
 				 : functions_attach(libraries, table, mapping, descriptor, &status);
 		bpf_log_end(&log);
 	}
@@ -105,7 +105,7 @@ static int file_attach(const struct graph_functions *graphs, const struct ivpu_g
 	return result;
 }
 
-static void table_look(struct graph_functions *graphs, const struct ivpu_graph_table *table)
+static void table_process(struct graph_functions *graphs, const struct ivpu_graph_table *table)
 {
 	struct api_libraries *libraries = graphs->libraries;
 	const struct iaprof_host *host = libraries->host;
@@ -136,7 +136,7 @@ static int table_take(void *context, void *data, size_t size)
 
 	if (size < sizeof(struct ivpu_graph_table))
 		return 0;
-	table_look(graphs, data);
+	table_process(graphs, data);
 	return ++graphs->taken == TAKEN_MAX ? -EAGAIN : 0;
 }
 
@@ -161,7 +161,7 @@ int graph_functions_descriptor(const struct graph_functions *graphs)
 	return graphs->ring ? ring_buffer__epoll_fd(graphs->ring) : -1;
 }
 
-void graph_functions_look(struct graph_functions *graphs)
+void graph_functions_search(struct graph_functions *graphs)
 {
 	graphs->taken = 0;
 	if (graphs->ring)

@@ -18,7 +18,7 @@ struct graph_functions {
 	struct api_libraries *libraries; /* NULL: not initialised */
 	struct layers *layers;           /* attached to the function that returns profiling data; NULL: none */
 	struct ring_buffer *ring;
-	uint32_t taken; /* tables, by graph_functions_look() */
+	uint32_t taken; /* tables, by graph_functions_search() */
 	bool warned;    /* a warning about functions that could not be attached to was printed */
 };
 
@@ -29,4 +29,4 @@ void graph_functions_free(struct graph_functions *graphs);
 /* Readable when a table was reported; -1: not started. */
 int graph_functions_descriptor(const struct graph_functions *graphs);
 /* Attaches to the reported functions. A function that cannot be attached to causes a warning, not an error. */
-void graph_functions_look(struct graph_functions *graphs);
+void graph_functions_search(struct graph_functions *graphs);

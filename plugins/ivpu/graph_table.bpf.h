@@ -54,21 +54,21 @@ static __always_inline int table_kind(const void *name)
 
 static __always_inline void graph_table_send(__u32 process, __u32 kind, __u64 table)
 {
-	struct ivpu_graph_table *told = bpf_ringbuf_reserve(&graph_tables, sizeof *told, 0);
+	struct ivpu_graph_table *event = bpf_ringbuf_reserve(&graph_tables, sizeof *event, 0);
 
-	if (!told) {
+	if (!event) {
 		graph_lost();
 		return;
 	}
-	told->process = process;
-	told->kind = kind;
+	event->process = process;
+	event->kind = kind;
 	/* The table of an older driver is shorter, and the memory behind it may not be mapped. */
 #pragma unroll
 	for (__u32 i = 0; i < IVPU_GRAPH_FUNCTIONS; i++)
-		if (bpf_probe_read_user(&told->functions[i], sizeof told->functions[i],
-					(const void *)(table + i * sizeof told->functions[i])))
-			told->functions[i] = 0;
-	bpf_ringbuf_submit(told, BPF_RB_FORCE_WAKEUP);
+		if (bpf_probe_read_user(&event->functions[i], sizeof event->functions[i],
+					(const void *)(table + i * sizeof event->functions[i])))
+			event->functions[i] = 0;
+	bpf_ringbuf_submit(event, BPF_RB_FORCE_WAKEUP);
 }
 
 /* ze_result_t zeDriverGetExtensionFunctionAddress(ze_driver_handle_t, const char *name, void **address) */

@@ -39,7 +39,7 @@ static __always_inline __u64 context_stack(struct ivpu_calls *calls, void *conte
 	return *(volatile __u64 *)&calls->context + 8 * bpf_get_func_arg_cnt(context);
 }
 
-/* Returns whether the return is to be traced. */
+/* Starts a call. Returns whether its return must be traced. */
 static __always_inline bool call_enter(const struct place *place, void *context, __u64 cookie, bool is_trampoline)
 {
 	if (!place_is_watched(place))
@@ -101,7 +101,7 @@ static __always_inline void count_add(struct ivpu_count *count, const struct ivp
 	__sync_fetch_and_add(&count->count, 1);
 	__sync_fetch_and_add(&count->duration, call->duration);
 	__sync_fetch_and_add(&count->self_duration, call->self_duration);
-	/* Two CPUs may do this at once: user space orders the times. */
+	/* Two CPUs may update the times concurrently; user space orders them. */
 	if (call->first_time < count->first_time)
 		count->first_time = call->first_time;
 	if (call->last_time >= count->last_time) {
@@ -142,8 +142,8 @@ static __always_inline void call_count(const struct place *place, struct ivpu_ca
 }
 
 /* Wakes user space only when half of the ring is used: it polls ten times per second anyway. */
-static __always_inline void call_tell(const struct place *place, struct ivpu_calls *calls, __u32 index,
-				      const struct ivpu_count *call)
+static __always_inline void call_report(const struct place *place, struct ivpu_calls *calls, __u32 index,
+					const struct ivpu_count *call)
 {
 	__u64 node = frame_at(calls, index)->node;
 
@@ -182,7 +182,7 @@ static __always_inline void call_add(const struct place *place, struct ivpu_call
 
 	__sync_fetch_and_add(&processor->calls, 1);
 	if (each_call) {
-		call_tell(place, calls, index, call);
+		call_report(place, calls, index, call);
 		return;
 	}
 	__sync_fetch_and_add(&processor->active, 1);
@@ -217,7 +217,7 @@ static __always_inline void histogram_add(__u32 histogram, __u64 duration)
 		durations->maximum = duration;
 }
 
-static __always_inline void call_leave(const struct place *place, __u64 cookie, __u64 now, __u64 result)
+static __always_inline void call_return(const struct place *place, __u64 cookie, __u64 now, __u64 result)
 {
 	__u32 function = cookie & (IVPU_FUNCTIONS_MAX - 1), histogram = (__u32)cookie >> IVPU_FUNCTION_BITS;
 	struct ivpu_processor *processor = place->processor;
@@ -261,7 +261,7 @@ static __always_inline void call_leave(const struct place *place, __u64 cookie, 
 		call.self_duration = call.duration - frame->nested;
 	if (histogram)
 		histogram_add(histogram - 1, call.duration);
-	context_leave(calls, index, cookie);
+	context_return(calls, index, cookie);
 	if (index)
 		frame_at(calls, index - 1)->nested += call.duration;
 	else if (place->interrupt >= 0)
@@ -305,7 +305,7 @@ static __always_inline bool return_handle(void *context, __u64 now, __u64 result
 	if (is_left_out() || !place_find(&place))
 		return false;
 	__u64 begin = event_begin(place.processor);
-	call_leave(&place, bpf_get_attach_cookie(context), now, result);
+	call_return(&place, bpf_get_attach_cookie(context), now, result);
 	event_end(place.processor, begin);
 	return true;
 }
@@ -366,8 +366,8 @@ int function_count(struct pt_regs *context)
 static bool (*const session_is_return)(void *context) = (void *)IVPU_SESSION_IS_RETURN;
 
 /*
- * Returns 1 for an entry whose return is not to be traced. Not with trampolines, which always trace the return:
- * "deeper" relies on it.
+ * Returns 1 for an entry whose return is not traced. Not with trampolines, which always trace the return: "deeper"
+ * relies on it.
  */
 SEC("kprobe.multi")
 int function_session(struct pt_regs *context)

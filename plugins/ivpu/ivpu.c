@@ -12,10 +12,10 @@
 #define SECOND 1000000000u
 #define MILLISECOND 1000000u
 
-/* Higher limits are pointless, and products of them fit into 64 bits. */
+/* Limit on option values, so that products of two fit into 64 bits. */
 #define COUNT_MAX 1000000000u
 
-/* Of the ring buffer, in bytes. */
+/* Range of the size of the ring buffer, in bytes. */
 #define RING_SIZE_MIN (64u << 10)
 #define RING_SIZE_MAX (1u << 30)
 
@@ -168,14 +168,14 @@ static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
 	return 0;
 }
 
-static int process_asked(void *instance, int fd, uint32_t ready)
+static int requests_ready(void *instance, int fd, uint32_t ready)
 {
 	live_ask_unwinding(((struct ivpu *)instance)->live);
 	return 0;
 }
 
-static int process_told(void *instance, const struct iaprof_unwind_table *table,
-			const struct iaprof_unwind_process *process)
+static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+			   const struct iaprof_unwind_process *process)
 {
 	return live_take_unwinding(((struct ivpu *)instance)->live, table, process);
 }
@@ -185,7 +185,7 @@ static int live_begin(struct ivpu *ivpu, const struct iaprof_host *host)
 	const struct live_options live_options = live_options_of(ivpu);
 	int result = live_prepare(&ivpu->live, host, &live_options);
 	if (result == 0)
-		result = live_watch_unwinding(ivpu->live, process_asked, process_told);
+		result = live_watch_unwinding(ivpu->live, requests_ready, tables_received);
 	if (result == 0 && live_options.api && IAPROF_HOST_HAS(host, watch_mapped_files))
 		result = host->watch_mapped_files(host, file_mapped);
 	return result;

@@ -18,14 +18,14 @@
 #include "bpf/target_set.h"
 #include "npu_job.bpf.skel.h"
 
-/* Events per turn. */
+/* Limit on events per turn. */
 #define EVENTS_MAX 2048u
 #define ENGINES_MAX BUSY_ENGINES
 #define LINKS_MAX 16u
-/* Contexts with jobs: the driver has at most 128 at a time. */
+/* Limit on contexts with jobs; the driver has at most 128 at a time. */
 #define CONTEXTS_MAX 1024u
 
-/* When the job of a context was submitted that was submitted last of those that have ended. */
+/* Submission time of the most recently submitted job that has ended, by context. */
 struct ended_context {
 	uint32_t key;
 	uint64_t submitted;
@@ -42,7 +42,7 @@ struct job_watch {
 	bool is_raw; /* the tracepoint's arguments are read */
 	KEYED_ARRAY(struct ended_context) ended;
 	struct busy_times engines[ENGINES_MAX];
-	uint64_t looked;                                                     /* time of the last loss report */
+	uint64_t losses_reported;                                            /* time of the last loss report */
 	uint64_t ring_full, map_full, unreturned, unended, too_many, missed; /* counts reported so far */
 	uint64_t left_out;                                                   /* dropped by the queue, so far reported */
 	uint64_t ends_lost; /* jobs whose end was not traced, found at the end of the run */
@@ -67,8 +67,8 @@ static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
 
 /*
  * The driver does not report when the device starts a job, and with hardware scheduling the engine may switch between
- * jobs. A job has the time for which it was queued without the time that jobs before it had, up to its end: in order,
- * it starts when the previous one ends. Returns 0 if the engine is not known.
+ * jobs. A job's time is the part of its time in the queue that no earlier job used: it starts when the previous one
+ * ends. Returns 0 if the engine is not known.
  */
 static uint64_t job_started(struct job_watch *watch, const struct job_event *job, uint64_t queued)
 {
@@ -162,11 +162,11 @@ static int event_take(void *context, void *data, size_t size)
 	return ++watch->events == EVENTS_MAX ? -EAGAIN : 0;
 }
 
-static void lost_tell(struct job_watch *watch, const char *reason, uint64_t now, uint64_t *told)
+static void lost_report(struct job_watch *watch, const char *reason, uint64_t now, uint64_t *reported)
 {
-	if (now != *told)
-		watch->host->lost(watch->host, reason, watch->looked, now - *told, 0, 0);
-	*told = now;
+	if (now != *reported)
+		watch->host->lost(watch->host, reason, watch->losses_reported, now - *reported, 0, 0);
+	*reported = now;
 }
 
 static uint64_t programs_missed(const struct job_watch *watch)
@@ -178,20 +178,21 @@ static uint64_t programs_missed(const struct job_watch *watch)
 	return missed;
 }
 
-static void losses_tell(struct job_watch *watch)
+static void losses_report(struct job_watch *watch)
 {
 	const struct job_totals *totals = &watch->skeleton->bss->totals;
 
-	lost_tell(watch, "NPU jobs: ring buffer full", __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
-		  &watch->ring_full);
-	lost_tell(watch, "NPU jobs: map full", __atomic_load_n(&totals->map_full, __ATOMIC_RELAXED), &watch->map_full);
-	lost_tell(watch, "NPU jobs: submission not seen", __atomic_load_n(&totals->unreturned, __ATOMIC_RELAXED),
-		  &watch->unreturned);
-	lost_tell(watch, "NPU jobs: end not seen",
-		  __atomic_load_n(&totals->unended, __ATOMIC_RELAXED) + watch->ends_lost, &watch->unended);
-	lost_tell(watch, "NPU jobs: too many at once", watch->left_out, &watch->too_many);
-	lost_tell(watch, "NPU jobs: program did not run", programs_missed(watch), &watch->missed);
-	watch->looked = watch->host->clock(watch->host);
+	lost_report(watch, "NPU jobs: ring buffer full", __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
+		    &watch->ring_full);
+	lost_report(watch, "NPU jobs: map full", __atomic_load_n(&totals->map_full, __ATOMIC_RELAXED),
+		    &watch->map_full);
+	lost_report(watch, "NPU jobs: submission not seen", __atomic_load_n(&totals->unreturned, __ATOMIC_RELAXED),
+		    &watch->unreturned);
+	lost_report(watch, "NPU jobs: end not seen",
+		    __atomic_load_n(&totals->unended, __ATOMIC_RELAXED) + watch->ends_lost, &watch->unended);
+	lost_report(watch, "NPU jobs: too many at once", watch->left_out, &watch->too_many);
+	lost_report(watch, "NPU jobs: program did not run", programs_missed(watch), &watch->missed);
+	watch->losses_reported = watch->host->clock(watch->host);
 }
 
 uint64_t jobs_missed(const struct jobs *jobs)
@@ -216,7 +217,7 @@ int jobs_turn(struct jobs *jobs, struct record_batch *batch)
 {
 	int result = events_drain(jobs, batch);
 
-	losses_tell(jobs->watch);
+	losses_report(jobs->watch);
 	return result;
 }
 
@@ -257,10 +258,10 @@ int jobs_stop(struct jobs *jobs, struct record_batch *batch)
 	do {
 		result = events_drain(jobs, batch);
 	} while (result == 0 && watch->events == EVENTS_MAX);
-	losses_tell(watch);
+	losses_report(watch);
 	if (result == 0)
 		result = rest_append(watch);
-	losses_tell(watch);
+	losses_report(watch);
 	return result;
 }
 
@@ -332,7 +333,7 @@ int jobs_start(struct jobs *jobs)
 	result = programs_attach(watch);
 
 	bpf_log_end(&log);
-	watch->looked = watch->host->clock(watch->host);
+	watch->losses_reported = watch->host->clock(watch->host);
 	if (result == -ENOENT)
 		return watch->host->fail(watch->host, ENOENT,
 					 "the NPU driver has no function that jobs can be traced with");

@@ -123,11 +123,11 @@ static int item_take(void *context, void *data, size_t size)
 	return layers->error;
 }
 
-static void lost_tell(struct layers *layers, const char *reason, uint64_t now, uint64_t *told)
+static void lost_report(struct layers *layers, const char *reason, uint64_t now, uint64_t *reported)
 {
-	if (now != *told)
-		layers->host->lost(layers->host, reason, layers->host->clock(layers->host), now - *told, 0, 0);
-	*told = now;
+	if (now != *reported)
+		layers->host->lost(layers->host, reason, layers->host->clock(layers->host), now - *reported, 0, 0);
+	*reported = now;
 }
 
 int layers_turn(struct layers *layers)
@@ -137,20 +137,20 @@ int layers_turn(struct layers *layers)
 	layers->error = 0;
 	ring_buffer__consume(layers->ring);
 	const struct layer_totals *totals = &layers->skeleton->bss->totals;
-	lost_tell(layers, "NPU layers: ring buffer full", __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
-		  &layers->ring_full);
-	lost_tell(layers, "NPU layers: too many in an inference", __atomic_load_n(&totals->too_many, __ATOMIC_RELAXED),
-		  &layers->too_many);
-	lost_tell(layers, "NPU layers: not in memory", __atomic_load_n(&totals->unreadable, __ATOMIC_RELAXED),
-		  &layers->unreadable);
-	lost_tell(layers, "NPU layers: unknown data", layers->refused_now, &layers->refused);
-	lost_tell(layers, "NPU layers: program did not run",
-		  bpf_program_missed(layers->skeleton->progs.query_begin) +
-			  bpf_program_missed(layers->skeleton->progs.query_end) +
-			  bpf_program_missed(layers->skeleton->progs.pool_create_begin) +
-			  bpf_program_missed(layers->skeleton->progs.query_create_begin) +
-			  bpf_program_missed(layers->skeleton->progs.creation_end),
-		  &layers->missed);
+	lost_report(layers, "NPU layers: ring buffer full", __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
+		    &layers->ring_full);
+	lost_report(layers, "NPU layers: too many in an inference",
+		    __atomic_load_n(&totals->too_many, __ATOMIC_RELAXED), &layers->too_many);
+	lost_report(layers, "NPU layers: not in memory", __atomic_load_n(&totals->unreadable, __ATOMIC_RELAXED),
+		    &layers->unreadable);
+	lost_report(layers, "NPU layers: unknown data", layers->refused_now, &layers->refused);
+	lost_report(layers, "NPU layers: program did not run",
+		    bpf_program_missed(layers->skeleton->progs.query_begin) +
+			    bpf_program_missed(layers->skeleton->progs.query_end) +
+			    bpf_program_missed(layers->skeleton->progs.pool_create_begin) +
+			    bpf_program_missed(layers->skeleton->progs.query_create_begin) +
+			    bpf_program_missed(layers->skeleton->progs.creation_end),
+		    &layers->missed);
 	return layers->error ? layers->error : call_records_flush(layers->records);
 }
 
@@ -187,7 +187,7 @@ static struct bpf_link *link_make(const struct bpf_program *program, bool is_ret
 	const struct bpf_uprobe_opts options = { .sz = sizeof options, .retprobe = is_return };
 	char path[64];
 
-	/* Opens the file that was parsed, whatever its path refers to by now. */
+	/* Opens the parsed file itself, because its path may refer to another file by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
 	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &options);
 }

@@ -118,7 +118,7 @@ static void statistics_add_calls(void *context, uint32_t index, const struct cal
 		live->functions[index] = ivpu_function_find(live->list.functions[index].name);
 	const struct ivpu_function *function = live->functions[index];
 	live->calls[index] += calls->count;
-	/* Without nesting, polls cannot be told from messages, and without times, rare boots from a loop. */
+	/* Without nesting, polls cannot be distinguished from messages, and without times, rare boots from a loop. */
 	bool is_unclear = live->options.only_entries &&
 			  (function->event == IVPU_EVENT_IPC_HANDLER || function->event == IVPU_EVENT_BOOT);
 	if (is_unclear)
@@ -153,8 +153,8 @@ static void job_is_over(void *context, const struct iaprof_record_job *job, cons
 	live_statistics_add_job(&live->statistics, &(struct live_job){ .time = job->header.time, .has_ended = true });
 }
 
-/* Jobs that cannot be traced cause one warning. */
-static void jobs_leave_out(struct live *live)
+/* Warns once that jobs cannot be traced. */
+static void jobs_omit(struct live *live)
 {
 	live->has_jobs = live->statistics.knows_jobs = false;
 	live->host->log(live->host, IAPROF_LOG_WARNING, "cannot trace individual jobs: %s", live->jobs_host.text);
@@ -171,10 +171,10 @@ static void jobs_open(struct live *live)
 	};
 	live->has_jobs = live->statistics.knows_jobs = true;
 	if (jobs_prepare(&live->jobs, &live->jobs_host.host))
-		jobs_leave_out(live);
+		jobs_omit(live);
 }
 
-/* Layers that cannot be read cause one warning. */
+/* Starts tracing layers. A failure causes one warning. */
 static void layers_open(struct live *live)
 {
 	struct listening_host host;
@@ -220,7 +220,7 @@ int live_prepare(struct live **prepared, const struct iaprof_host *host, const s
 	return result;
 }
 
-static void functions_tell(const struct live *live)
+static void functions_report(const struct live *live)
 {
 	const struct iaprof_host *host = live->host;
 	const struct function_list *list = &live->list;
@@ -272,12 +272,12 @@ int live_start(struct live *live)
 	if (result)
 		return result;
 	if (live->has_jobs && jobs_start(&live->jobs))
-		jobs_leave_out(live);
+		jobs_omit(live);
 	result = live->layers.host ? layers_start(&live->layers) : 0;
 	if (result)
 		return result;
 	live_statistics_begin(&live->statistics, live->host->clock(live->host));
-	functions_tell(live);
+	functions_report(live);
 	return 0;
 }
 
@@ -302,7 +302,7 @@ static int events_emit(struct live *live)
 	return result || !live->has_jobs ? result : jobs_turn(&live->jobs, &live->counts.records.batch);
 }
 
-static int turn(struct live *live)
+static int take_turn(struct live *live)
 {
 	int result = usage_read(live);
 
@@ -315,7 +315,7 @@ static int turn(struct live *live)
 }
 
 /* Waits for libraries or calls, and attaches to queued libraries. */
-static void wait(struct live *live, uint64_t nanoseconds)
+static void wait_for_events(struct live *live, uint64_t nanoseconds)
 {
 	struct pollfd wakes[] = { { .fd = live->libraries.host ? live->libraries.queue.wake : -1, .events = POLLIN },
 				  { .fd = call_drain_descriptor(&live->counts), .events = POLLIN },
@@ -323,8 +323,8 @@ static void wait(struct live *live, uint64_t nanoseconds)
 
 	poll(wakes, sizeof wakes / sizeof wakes[0],
 	     (int)((nanoseconds + (uint64_t)MILLISECOND - 1) / (uint64_t)MILLISECOND));
-	api_libraries_look(&live->libraries);
-	graph_functions_look(&live->graphs);
+	api_libraries_search(&live->libraries);
+	graph_functions_search(&live->graphs);
 }
 
 int live_run(struct live *live, uint64_t drain_period, const volatile int *stopping)
@@ -336,13 +336,13 @@ int live_run(struct live *live, uint64_t drain_period, const volatile int *stopp
 		uint64_t now = host->clock(host);
 		int result = events_emit(live);
 		if (result == 0 && now >= next) {
-			result = turn(live);
+			result = take_turn(live);
 			next = now + drain_period;
 		}
 		if (result)
 			return result;
 		uint64_t left = next > now ? next - now : 0;
-		wait(live, left < STOPPING_PERIOD ? left : STOPPING_PERIOD);
+		wait_for_events(live, left < STOPPING_PERIOD ? left : STOPPING_PERIOD);
 	}
 	return 0;
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 #include "live_statistics.h"
 
-/* Events of a turn that are processed individually. */
-#define LOOKED_AT 40000u
+/* Limit on the events of a turn that are added one by one. */
+#define INDIVIDUAL_EVENTS_MAX 40000u
 #define WINDOW_MIN UINT64_C(900000000) /* ns */
 
 void live_statistics_add_other(struct live_statistics *statistics, const struct ivpu_function *function, uint64_t count)
@@ -39,7 +39,7 @@ void live_statistics_add(struct live_statistics *statistics, const struct ivpu_f
 void live_statistics_add_job(struct live_statistics *statistics, const struct live_job *job)
 {
 	enum ivpu_event event = job->has_ended ? IVPU_EVENT_DONE : IVPU_EVENT_SUBMIT;
-	/* Of the jobs that do not fit, only the number is known. */
+	/* Jobs beyond the limit are only counted. */
 	if (statistics->jobs.count >= LIVE_JOBS_MAX || !array_push(&statistics->jobs, *job))
 		ivpu_running_add(&statistics->running, event, 1, 0);
 	else if (!job->has_ended)
@@ -106,7 +106,7 @@ static uint64_t due(const struct stream *stream, uint64_t time, uint64_t submitt
 	return before > stream->done ? before - stream->done : 0;
 }
 
-/* The work of jobs, of which only the number between two submissions matters. */
+/* Work of jobs: only the amount between two submissions matters. */
 struct work {
 	struct stream mappings, pages, messages;
 	uint64_t submitted; /* jobs of the turn so far */
@@ -187,7 +187,7 @@ static void add_in_order(struct live_statistics *statistics)
 		jobs_find(&work.pages, statistics);
 		jobs_find(&work.messages, statistics);
 	}
-	for (uint64_t looked_at = 0;; looked_at++) {
+	for (uint64_t added = 0;; added++) {
 		struct stream *next = NULL;
 		for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
 			if (streams[i].done < streams[i].count && (!next || next_time(&streams[i]) < next_time(next)))
@@ -199,7 +199,7 @@ static void add_in_order(struct live_statistics *statistics)
 		if (!next)
 			break;
 		/* Events beyond the limit are not added individually. */
-		uint64_t count = looked_at < LOOKED_AT ? 1 : next->count - next->done;
+		uint64_t count = added < INDIVIDUAL_EVENTS_MAX ? 1 : next->count - next->done;
 		if (next->event == IVPU_EVENT_SUBMIT)
 			work_add_until(&statistics->running, &work, next_time(next));
 		ivpu_running_add(&statistics->running, next->event, count, next_time(next));

@@ -62,7 +62,7 @@ static __always_inline void context_enter(const struct place *place, struct ivpu
 }
 
 /* The function that opens a file also creates its context. */
-static __always_inline void context_leave(struct ivpu_calls *calls, __u32 index, __u64 cookie)
+static __always_inline void context_return(struct ivpu_calls *calls, __u32 index, __u64 cookie)
 {
 	__u32 from = cookie >> 32;
 

@@ -52,16 +52,16 @@ BPF_MAP(aborting, HASH, __u32, __u32, 256);
 
 BPF_RING(events, JOB_RING_SIZE);
 
-static __always_inline void add(__u64 *sum)
+static __always_inline void increment(__u64 *sum)
 {
 	__sync_fetch_and_add(sum, 1);
 }
 
-/* User space polls often enough. */
+/* Does not wake up user space, which polls often enough. */
 static __always_inline void event_send(const struct job_event *event)
 {
 	if (bpf_ringbuf_output(&events, (void *)event, sizeof *event, BPF_RB_NO_WAKEUP))
-		add(&totals.ring_full);
+		increment(&totals.ring_full);
 }
 
 static __always_inline __u32 target_flag(__u32 pid)
@@ -80,7 +80,7 @@ static __always_inline void submission_begin(__u32 context, __u32 engine)
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct submission submission = { .time = bpf_ktime_get_ns(), .context = context, .engine = engine };
 	if (from_functions && bpf_map_lookup_elem(&submissions, &tid))
-		add(&totals.unreturned);
+		increment(&totals.unreturned);
 	bpf_map_update_elem(&submissions, &tid, &submission, BPF_ANY);
 }
 
@@ -129,10 +129,10 @@ static __always_inline void job_submitted(__u32 context, __u32 engine, __u32 id)
 			return;
 		}
 		if (other && !other->ended)
-			add(&totals.unended);
+			increment(&totals.unended);
 		bpf_map_delete_elem(&jobs, &id);
 	}
-	add(&totals.map_full);
+	increment(&totals.map_full);
 }
 
 static __always_inline void job_ended(__u32 context, __u32 id, __u32 flags)

@@ -27,7 +27,7 @@ _Static_assert(FUNCTION_LIST_MAX <= IVPU_API_FIRST, "the driver's functions come
 /* Distinct stacks, of about 1,000 bytes each. A program calls Level Zero from a few hundred call sites. */
 #define STACKS_MAX 4096u
 
-/* Distinct counts per turn: call paths of some processes, from a few hundred call sites. */
+/* Limit on distinct counts per turn: call paths of some processes, from a few hundred call sites. */
 #define COUNTS_MAX 8192u
 
 /* Returns the BTF id of bpf_session_is_return() in this kernel, or 0. */
@@ -117,8 +117,10 @@ static int way_set(struct ivpu_bpf *skeleton, enum attach_method way, bool only_
 	return 0;
 }
 
-/* Returns 0, a negative errno of libbpf, or the result of host->fail(), with *told set if an error was reported. */
-static int programs_load(struct probes *probes, bool *told)
+/*
+ * Returns 0, a negative errno of libbpf, or the result of host->fail(), with *is_reported set if an error was reported.
+ */
+static int programs_load(struct probes *probes, bool *is_reported)
 {
 	const struct iaprof_host *host = probes->host;
 	const struct iaprof_target *target = host->target(host);
@@ -163,7 +165,7 @@ static int programs_load(struct probes *probes, bool *told)
 	if (result == 0)
 		result = python_stacks_set_sizes(host, &python, SCRATCH_SLOTS * possible_processors(),
 						 skeleton->rodata->take_python);
-	*told = result != 0;
+	*is_reported = result != 0;
 	return result ? result : ivpu_bpf__load(skeleton);
 }
 
@@ -186,7 +188,7 @@ static int type_ids_find(struct probes *probes)
  * Loads the programs for probes->way and checks whether the kernel attaches them. Returns the same as programs_load(),
  * or -EACCES without the privilege to read the BTF of modules.
  */
-static int way_try(struct probes *probes, bool *told)
+static int way_try(struct probes *probes, bool *is_reported)
 {
 	if (probes->way == ATTACH_FSESSION) {
 		int types = module_types_open(NPU_DRIVER);
@@ -194,7 +196,7 @@ static int way_try(struct probes *probes, bool *told)
 			return types == -EPERM ? -EACCES : types;
 		trampolines_types = types;
 	}
-	int result = programs_load(probes, told);
+	int result = programs_load(probes, is_reported);
 	if (trampolines_types >= 0)
 		close(trampolines_types);
 	trampolines_types = -1;
@@ -211,7 +213,7 @@ static int way_try(struct probes *probes, bool *told)
 }
 
 /* Tries the ways that an option selects, until one works. Returns as way_try(). */
-static int ways_try(struct probes *probes, enum attach_method wanted, bool *told, bool *sees_types)
+static int ways_try(struct probes *probes, enum attach_method wanted, bool *is_reported, bool *sees_types)
 {
 	enum attach_method newest = probes->only_entries ? ATTACH_MULTI : ATTACH_FSESSION;
 	enum attach_method first = wanted == ATTACH_AUTO ? newest : wanted;
@@ -219,11 +221,11 @@ static int ways_try(struct probes *probes, enum attach_method wanted, bool *told
 	const struct iaprof_host *host = probes->host;
 	int result = -EOPNOTSUPP;
 
-	for (enum attach_method way = first; way <= last && result && result != -EPERM && !*told; way++) {
+	for (enum attach_method way = first; way <= last && result && result != -EPERM && !*is_reported; way++) {
 		probes->way = way;
-		result = way_try(probes, told);
+		result = way_try(probes, is_reported);
 		*sees_types &= result != -EACCES;
-		if (result && !*told)
+		if (result && !*is_reported)
 			host->log(host, IAPROF_LOG_DEBUG, "%s: %s", attach_method_name(way), strerror(-result));
 	}
 	return result;
@@ -258,7 +260,7 @@ static void contexts_find(struct probes *probes)
 int probes_load(struct probes *probes, const struct iaprof_host *host, const struct function_list *list,
 		const struct probes_options *options)
 {
-	bool told = false, sees_types = true;
+	bool is_reported = false, sees_types = true;
 
 	*probes = (struct probes){ .host = host,
 				   .list = list,
@@ -273,13 +275,13 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 	if (options->take_stacks)
 		probes->use_tables = unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &(const char *){ NULL });
 	struct bpf_log log = bpf_log_begin(host);
-	int result = ways_try(probes, options->way, &told, &sees_types);
-	if (result && result != -EPERM && !told && probes->use_tables) {
+	int result = ways_try(probes, options->way, &is_reported, &sees_types);
+	if (result && result != -EPERM && !is_reported && probes->use_tables) {
 		probes->use_tables = false; /* the Linux kernel may refuse only the part that unwinds */
-		result = ways_try(probes, options->way, &told, &sees_types);
+		result = ways_try(probes, options->way, &is_reported, &sees_types);
 	}
 	bpf_log_end(&log);
-	if (result == 0 || told)
+	if (result == 0 || is_reported)
 		return result;
 	if (result == -EPERM || result == -EMFILE || result == -ENFILE || result == -ENOMEM)
 		return bpf_load_fail(host, result, "load and attach the BPF programs", "6.3");

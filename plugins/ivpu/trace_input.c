@@ -78,7 +78,7 @@ static int compare_lines(const void *left, const void *right)
 	return one->number < other->number ? -1 : one->number > other->number;
 }
 
-/* Passes on the oldest lines that wait. */
+/* Passes on the oldest waiting lines. */
 static int pass_on(struct trace_input *input, uint32_t count)
 {
 	int result = 0;
@@ -94,7 +94,7 @@ static int pass_on(struct trace_input *input, uint32_t count)
 	return result;
 }
 
-/* Decides what numbers are, and passes on lines that wait: all at the end, or while a pipe is silent. */
+/* Decides the unit of numbers, and passes on waiting lines: all of them at the end, or while a pipe is silent. */
 static int decide(struct trace_input *input, bool all)
 {
 	int result = input->is_decided ? 0 : decide_unit(input);
@@ -277,7 +277,7 @@ static int emit_findings(struct trace_input *input)
 	return result ? result : trace_calls_flush(calls);
 }
 
-static void tell_facts(const struct trace_input *input)
+static void send_facts(const struct trace_input *input)
 {
 	const struct iaprof_host *host = input->host;
 	const struct trace_calls *calls = &input->calls;
@@ -313,7 +313,7 @@ static bool has_data(const struct trace_input *input)
 	return input->calls.overview.calls || input->calls.jobs.is_known || input->histograms.count;
 }
 
-/* bpftrace may print warnings and record nothing, but not more of them than this. */
+/* Limit on unreadable lines of a trace without data: bpftrace may print a few warnings. */
 #define WARNINGS_MAX 8
 
 static bool is_other_text(const struct trace_input *input)
@@ -354,7 +354,7 @@ int trace_input_run(struct trace_input *input, const volatile int *stopping)
 		result = trace_calls_finish(&input->calls);
 	if (!result)
 		result = emit_findings(input);
-	tell_facts(input);
+	send_facts(input);
 	warn(input);
 	if (!result && is_other_text(input))
 		result = input->host->fail(input->host, EINVAL,
