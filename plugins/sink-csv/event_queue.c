@@ -44,12 +44,12 @@ static bool is_ready(const struct definitions *definitions, const struct waiting
 }
 
 /* Returns whether a row depends on a record. */
-static bool shows(const struct waiting_event *waiting, const struct iaprof_record *told)
+static bool depends_on(const struct waiting_event *waiting, const struct iaprof_record *record)
 {
-	if (told->type == IAPROF_RECORD_STACK_FRAMES)
-		return waiting->stack == ((const struct iaprof_record_stack_frames *)told)->stack;
-	const struct iaprof_record_code_function *function = (const void *)told;
-	return told->type == IAPROF_RECORD_CODE_FUNCTION && waiting->record->source == told->source &&
+	if (record->type == IAPROF_RECORD_STACK_FRAMES)
+		return waiting->stack == ((const struct iaprof_record_stack_frames *)record)->stack;
+	const struct iaprof_record_code_function *function = (const void *)record;
+	return record->type == IAPROF_RECORD_CODE_FUNCTION && waiting->record->source == record->source &&
 	       waiting->code_object == function->code_object && waiting->name == function->name;
 }
 
@@ -73,7 +73,7 @@ static int write_some(struct event_queue *queue, const struct event *event, uint
 	queue->last = &queue->first;
 	for (struct waiting_event *waiting; (waiting = *queue->last);) {
 		bool is_due = !event->record || waiting->record->time < before ||
-			      (shows(waiting, event->record) &&
+			      (depends_on(waiting, event->record) &&
 			       is_ready(event->definitions, waiting, waiting->record->source));
 		if (result || !is_due) {
 			queue->last = &waiting->next;
@@ -87,7 +87,7 @@ static int write_some(struct event_queue *queue, const struct event *event, uint
 	return result;
 }
 
-static int keep(struct event_queue *queue, const struct event *event, const struct waiting_event *needs)
+static int queue_event(struct event_queue *queue, const struct event *event, const struct waiting_event *needs)
 {
 	int result = 0;
 	if (queue->count >= WAITING_COUNT_MAX) {
@@ -123,7 +123,7 @@ int event_queue_take(struct event_queue *queue, struct event *event, struct defi
 		return event->host->fail(event->host, result, "out of memory for names of events");
 	struct waiting_event needs = find_needs(definitions, record);
 	if (!is_ready(definitions, &needs, record->source))
-		return keep(queue, event, &needs);
+		return queue_event(queue, event, &needs);
 	if (record->type == IAPROF_RECORD_SYNC && record->time > WAIT_AT_MOST)
 		return write_some(queue, event, record->time - WAIT_AT_MOST);
 	result = event_write(event);

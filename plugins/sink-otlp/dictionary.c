@@ -11,7 +11,7 @@ void dictionary_free(struct dictionary *dictionary)
 	text_free(&dictionary->name);
 }
 
-static uint32_t add(struct dictionary *dictionary, struct string_table *table, const void *bytes, size_t size)
+static uint32_t add_bytes(struct dictionary *dictionary, struct string_table *table, const void *bytes, size_t size)
 {
 	uint32_t id = dictionary->failed ? 0 : string_table_add(table, bytes, size, NULL);
 	dictionary->failed |= !id;
@@ -23,7 +23,7 @@ static uint32_t add_text(struct dictionary *dictionary, struct string_table *tab
 	dictionary->name.size = 0;
 	text_append_name(&dictionary->name, text ? text : "");
 	dictionary->failed |= dictionary->name.failed;
-	return dictionary->name.size ? add(dictionary, table, dictionary->name.data, dictionary->name.size) : 0;
+	return dictionary->name.size ? add_bytes(dictionary, table, dictionary->name.data, dictionary->name.size) : 0;
 }
 
 uint32_t dictionary_string(struct dictionary *dictionary, const char *text)
@@ -35,16 +35,16 @@ uint32_t dictionary_text_attribute(struct dictionary *dictionary, const char *ke
 {
 	const struct dictionary_attribute attribute = { .key = dictionary_string(dictionary, key),
 							.text = add_text(dictionary, &dictionary->values, value) };
-	return add(dictionary, &dictionary->attributes, &attribute, sizeof attribute);
+	return add_bytes(dictionary, &dictionary->attributes, &attribute, sizeof attribute);
 }
 
 uint32_t dictionary_number_attribute(struct dictionary *dictionary, const char *key, int64_t value)
 {
 	const struct dictionary_attribute attribute = { .key = dictionary_string(dictionary, key), .number = value };
-	return add(dictionary, &dictionary->attributes, &attribute, sizeof attribute);
+	return add_bytes(dictionary, &dictionary->attributes, &attribute, sizeof attribute);
 }
 
 uint32_t dictionary_stack(struct dictionary *dictionary, const uint32_t *locations, size_t count)
 {
-	return count ? add(dictionary, &dictionary->stacks, locations, count * sizeof *locations) : 0;
+	return count ? add_bytes(dictionary, &dictionary->stacks, locations, count * sizeof *locations) : 0;
 }

@@ -15,7 +15,7 @@
 
 /* Limit on different resources. */
 #define RESOURCES_MAX 1024u
-/* Longest time between two looks at a process without a service, in profiles. */
+/* Longest interval between lookups of a process without a service, in profiles. */
 #define PAUSE_MAX 64u
 
 static bool add_container(struct resource *resource, uint32_t pid)
@@ -52,7 +52,7 @@ static bool add_environment(struct resource *resource, uint32_t pid)
 }
 
 /* Returns the index of a resource, whose attributes it takes over. */
-static uint32_t find(struct resources *resources, struct resource *resource)
+static uint32_t find_or_add(struct resources *resources, struct resource *resource)
 {
 	struct text key = { 0 };
 	bool is_new = false, kept = false;
@@ -70,7 +70,7 @@ static uint32_t find(struct resources *resources, struct resource *resource)
 	return id && id <= resources->items.count ? id - 1 : 0;
 }
 
-static uint32_t look_up(struct resources *resources, uint32_t pid, bool *has_service)
+static uint32_t read_resource(struct resources *resources, uint32_t pid, bool *has_service)
 {
 	struct resource resource = { 0 };
 	/*
@@ -79,7 +79,7 @@ static uint32_t look_up(struct resources *resources, uint32_t pid, bool *has_ser
 	 */
 	(void)(add_container(&resource, pid) && process_context_add(&resource, pid) && add_environment(&resource, pid));
 	*has_service = resource_has(&resource, "service.name");
-	return find(resources, &resource);
+	return find_or_add(resources, &resource);
 }
 
 bool resources_init(struct resources *resources, const char *attributes, bool recorded)
@@ -88,7 +88,7 @@ bool resources_init(struct resources *resources, const char *attributes, bool re
 	/* The user's attributes of the machine apply to all its processes. */
 	return (!attributes || resource_add_list(&resources->machine, attributes)) &&
 	       (recorded || resource_add_machine(&resources->machine)) &&
-	       find(resources, &(struct resource){ 0 }) == 0 && resources->items.count == 1;
+	       find_or_add(resources, &(struct resource){ 0 }) == 0 && resources->items.count == 1;
 }
 
 void resources_free(struct resources *resources)
@@ -130,7 +130,7 @@ uint32_t resources_of_process(struct resources *resources, uint32_t pid)
 	if (!pid || resources->recorded)
 		return 0;
 	struct resource_process *known = find_process(resources, pid);
-	if (known && !known->is_stale && (known->has_service || resources->profile < known->next_look)) {
+	if (known && !known->is_stale && (known->has_service || resources->profile < known->next_lookup)) {
 		known->seen = resources->profile;
 		return known->resource;
 	}
@@ -138,8 +138,8 @@ uint32_t resources_of_process(struct resources *resources, uint32_t pid)
 	struct resource_process process = { .pid = pid,
 					    .seen = resources->profile,
 					    .pause = pause < PAUSE_MAX ? pause : PAUSE_MAX };
-	process.next_look = resources->profile + process.pause;
-	process.resource = look_up(resources, pid, &process.has_service);
+	process.next_lookup = resources->profile + process.pause;
+	process.resource = read_resource(resources, pid, &process.has_service);
 	if (known)
 		*known = process;
 	else

@@ -23,7 +23,7 @@ struct resource_process {
 	uint32_t resource; /* index of resources.items */
 	uint64_t seen;     /* number of the profile that had it last */
 	/* A process without a service is read again, at increasing intervals: it may publish one later. */
-	uint64_t next_look, pause; /* in profiles */
+	uint64_t next_lookup, pause; /* in profiles */
 	bool has_service;
 	bool is_stale; /* it has executed another program since */
 };
@@ -49,5 +49,5 @@ void resources_begin(struct resources *resources);
  * profile is made, and those that execute another program again.
  */
 void resources_take(struct resources *resources, const struct iaprof_record *record);
-/* Returns the index of the resource of a process; 0 if nothing is known of it. */
+/* Returns the index of the resource of a process; 0 if it is unknown. */
 uint32_t resources_of_process(struct resources *resources, uint32_t pid);

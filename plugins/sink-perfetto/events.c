@@ -14,19 +14,19 @@
 enum job_part { JOB_WAITS, JOB_RUNS };
 
 /* An event under construction. */
-struct told {
+struct draft {
 	struct packet_event event;
 	struct packet_value values[16];
 	struct text name, stack, trace, span;
 };
 
-/* Appends an argument: ADD(told, UNSIGNED, number, "count", 5). */
-#define ADD(told, TYPE, member, name, argument)                                                                        \
-	((told)->values[(told)->event.value_count++] =                                                                 \
+/* Appends an argument: ADD(draft, UNSIGNED, number, "count", 5). */
+#define ADD(draft, TYPE, member, name, argument)                                                                       \
+	((draft)->values[(draft)->event.value_count++] =                                                               \
 		 (struct packet_value){ .key = (name), .type = PACKET_##TYPE, .member = (argument) })
 
 /* Formats "main;left;right", if the names of the frames are known. */
-static void add_stack(const struct events *events, struct told *told, uint32_t id)
+static void add_stack(const struct events *events, struct draft *draft, uint32_t id)
 {
 	const struct iaprof_record_stack_frames *found =
 		id ? definitions_find(events->definitions, IAPROF_RECORD_STACK_FRAMES, 0, id) : NULL;
@@ -40,25 +40,25 @@ static void add_stack(const struct events *events, struct told *told, uint32_t i
 						    .flags = frames[i].flags };
 		if (stack_text_frame_is_hidden(&frame, &options))
 			continue;
-		text_append_string(&told->stack, told->stack.size ? ";" : "");
-		stack_text_append_frame(&told->stack, &frame, &options);
+		text_append_string(&draft->stack, draft->stack.size ? ";" : "");
+		stack_text_append_frame(&draft->stack, &frame, &options);
 	}
-	ADD(told, STRING, string, "stack", text_string(&told->stack));
+	ADD(draft, STRING, string, "stack", text_string(&draft->stack));
 }
 
 /* Adds the ids of a span as traces show them; nothing for NULL. */
-static void add_span(struct told *told, const struct iaprof_span *span)
+static void add_span(struct draft *draft, const struct iaprof_span *span)
 {
 	if (!span)
 		return;
-	text_append_hexadecimal(&told->trace, span->trace_id, sizeof span->trace_id);
-	text_append_hexadecimal(&told->span, span->span_id, sizeof span->span_id);
-	ADD(told, STRING, string, "trace_id", text_string(&told->trace));
-	ADD(told, STRING, string, "span_id", text_string(&told->span));
+	text_append_hexadecimal(&draft->trace, span->trace_id, sizeof span->trace_id);
+	text_append_hexadecimal(&draft->span, span->span_id, sizeof span->span_id);
+	ADD(draft, STRING, string, "trace_id", text_string(&draft->trace));
+	ADD(draft, STRING, string, "span_id", text_string(&draft->span));
 }
 
-static bool add(struct events *events, const struct track_key *key, bool nests, const struct iaprof_record *record,
-		uint64_t begin, uint64_t end, uint32_t depth, uint32_t part)
+static bool add_event(struct events *events, const struct track_key *key, bool nests,
+		      const struct iaprof_record *record, uint64_t begin, uint64_t end, uint32_t depth, uint32_t part)
 {
 	const struct timeline_event event = { .begin = begin < end ? begin : end,
 					      .end = end,
@@ -73,13 +73,13 @@ bool events_add_call(struct events *events, const struct iaprof_record_call *cal
 	const struct track_key key = { TRACK_CALLS, { call->pid, call->tid, 0 } };
 	uint64_t begin = call->header.time;
 	uint64_t end = call->duration > UINT64_MAX - begin ? UINT64_MAX : begin + call->duration;
-	return add(events, &key, true, &call->header, begin, end, is_nested ? call->depth : 0, 0);
+	return add_event(events, &key, true, &call->header, begin, end, is_nested ? call->depth : 0, 0);
 }
 
 bool events_add_launch(struct events *events, const struct iaprof_record_launch *launch)
 {
 	const struct track_key key = { TRACK_LAUNCHES, { launch->pid, launch->tid, 0 } };
-	return add(events, &key, false, &launch->header, launch->first_time, launch->header.time, 0, 0);
+	return add_event(events, &key, false, &launch->header, launch->first_time, launch->header.time, 0, 0);
 }
 
 /* Returns the end of the last job of an engine; NULL if there are too many engines. */
@@ -110,20 +110,20 @@ bool events_add_job(struct events *events, const struct iaprof_record_job *job)
 		*last_end = end;
 	uint32_t number = (uint32_t)(++events->jobs << 1);
 	return (!job->submitted || job->submitted >= begin ||
-		add(events, &waiting, false, &job->header, job->submitted, begin, 0, number | JOB_WAITS)) &&
-	       add(events, &engine, false, &job->header, begin, end, 0, number | JOB_RUNS);
+		add_event(events, &waiting, false, &job->header, job->submitted, begin, 0, number | JOB_WAITS)) &&
+	       add_event(events, &engine, false, &job->header, begin, end, 0, number | JOB_RUNS);
 }
 
 bool events_add_finding(struct events *events, const struct iaprof_record_finding *finding)
 {
 	const struct track_key key = { TRACK_FINDINGS, { finding->pid, 0, 0 } };
-	return add(events, &key, false, &finding->header, finding->header.time, finding->header.time, 0, 0);
+	return add_event(events, &key, false, &finding->header, finding->header.time, finding->header.time, 0, 0);
 }
 
 bool events_add_lost(struct events *events, const struct iaprof_record_lost *lost)
 {
 	const struct track_key key = { TRACK_LOST, { 0, 0, 0 } };
-	return add(events, &key, false, &lost->header, lost->header.time, lost->header.time, 0, 0);
+	return add_event(events, &key, false, &lost->header, lost->header.time, lost->header.time, 0, 0);
 }
 
 static const char *string_of(const struct events *events, uint32_t id)
@@ -131,20 +131,20 @@ static const char *string_of(const struct events *events, uint32_t id)
 	return definitions_text(events->definitions, id);
 }
 
-static void tell_call(const struct events *events, struct told *told, const struct iaprof_record_call *call)
+static void fill_call(const struct events *events, struct draft *draft, const struct iaprof_record_call *call)
 {
-	text_append_string(&told->name, string_of(events, call->name));
-	told->event.category = "call";
+	text_append_string(&draft->name, string_of(events, call->name));
+	draft->event.category = "call";
 	if (call->parent)
-		ADD(told, STRING, string, "inside of", string_of(events, call->parent));
-	ADD(told, SIGNED, signed_number, "result", call->result);
+		ADD(draft, STRING, string, "inside of", string_of(events, call->parent));
+	ADD(draft, SIGNED, signed_number, "result", call->result);
 	if (call->header.size >= sizeof *call && call->duration)
-		ADD(told, UNSIGNED, number, "self (ns)", call->self_duration);
-	add_stack(events, told, call->user_stack);
+		ADD(draft, UNSIGNED, number, "self (ns)", call->self_duration);
+	add_stack(events, draft, call->user_stack);
 }
 
 /* Adds the most important attributes of a kernel. */
-static void add_attributes(const struct events *events, struct told *told,
+static void add_attributes(const struct events *events, struct draft *draft,
 			   const struct iaprof_record_code_function *function)
 {
 	static const char *const wanted[] = { "simd_size", "grf_count", "spill_size", "slm_size" };
@@ -152,12 +152,12 @@ static void add_attributes(const struct events *events, struct told *told,
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
 		for (uint32_t at = 0; at < function->attribute_count; at++)
 			if (strcmp(string_of(events, attributes[at].name), wanted[i]) == 0) {
-				ADD(told, SIGNED, signed_number, wanted[i], attributes[at].value);
+				ADD(draft, SIGNED, signed_number, wanted[i], attributes[at].value);
 				break;
 			}
 }
 
-static void tell_launch(const struct events *events, struct told *told, const struct iaprof_record_launch *launch)
+static void fill_launch(const struct events *events, struct draft *draft, const struct iaprof_record_launch *launch)
 {
 	uint16_t source = launch->header.source;
 	const struct iaprof_record_kernel *kernel =
@@ -165,113 +165,114 @@ static void tell_launch(const struct events *events, struct told *told, const st
 	const struct iaprof_record_code_function *function =
 		kernel ? definitions_find_function(events->definitions, source, kernel->code_object, kernel->name)
 		       : NULL;
-	told->event.category = "launch";
+	draft->event.category = "launch";
 	if (function)
-		text_append_string(&told->name, string_of(events, function->shown_name));
+		text_append_string(&draft->name, string_of(events, function->shown_name));
 	else
-		text_append_string(&told->name, kernel ? string_of(events, kernel->name) : "[unknown GPU kernel]");
+		text_append_string(&draft->name, kernel ? string_of(events, kernel->name) : "[unknown GPU kernel]");
 	if (launch->count > 1) /* aggregated launches state their number */
-		text_append_format(&told->name, " (%" PRIu64 " launches)", launch->count);
-	ADD(told, UNSIGNED, number, "count", launch->count);
+		text_append_format(&draft->name, " (%" PRIu64 " launches)", launch->count);
+	ADD(draft, UNSIGNED, number, "count", launch->count);
 	if (function)
-		add_attributes(events, told, function);
-	add_stack(events, told, launch->user_stack);
-	add_span(told, iaprof_record_launch_span(launch));
+		add_attributes(events, draft, function);
+	add_stack(events, draft, launch->user_stack);
+	add_span(draft, iaprof_record_launch_span(launch));
 }
 
-static void tell_job(const struct events *events, struct told *told, const struct iaprof_record_job *job, uint32_t part)
+static void fill_job(const struct events *events, struct draft *draft, const struct iaprof_record_job *job,
+		     uint32_t part)
 {
 	static const char *const states[] = { "not known", "done", "aborted", "in flight" };
 	const char *process = tracks_process_name(events->tracks, job->pid);
-	told->event.category = "job";
-	told->event.flow = (uint64_t)(part >> 1) + 1;
-	text_append_format(&told->name, "job%s%s",
+	draft->event.category = "job";
+	draft->event.flow = (uint64_t)(part >> 1) + 1;
+	text_append_format(&draft->name, "job%s%s",
 			   (part & 1) == JOB_WAITS ? " waits"
 			   : *process              ? " of "
 						   : "",
 			   (part & 1) == JOB_WAITS ? "" : process);
-	ADD(told, UNSIGNED, number, "job", job->id);
-	ADD(told, UNSIGNED, number, "context", job->context);
-	ADD(told, UNSIGNED, number, "pid", job->pid);
+	ADD(draft, UNSIGNED, number, "job", job->id);
+	ADD(draft, UNSIGNED, number, "context", job->context);
+	ADD(draft, UNSIGNED, number, "pid", job->pid);
 	if (job->tid)
-		ADD(told, UNSIGNED, number, "tid", job->tid);
+		ADD(draft, UNSIGNED, number, "tid", job->tid);
 	if (iaprof_record_job_thread_name(job))
-		ADD(told, STRING, string, "thread", string_of(events, iaprof_record_job_thread_name(job)));
+		ADD(draft, STRING, string, "thread", string_of(events, iaprof_record_job_thread_name(job)));
 	if (job->engine)
-		ADD(told, STRING, string, "engine", string_of(events, job->engine));
-	ADD(told, STRING, string, "state", states[job->state < sizeof states / sizeof *states ? job->state : 0]);
-	ADD(told, UNSIGNED, number, "status", job->status);
+		ADD(draft, STRING, string, "engine", string_of(events, job->engine));
+	ADD(draft, STRING, string, "state", states[job->state < sizeof states / sizeof *states ? job->state : 0]);
+	ADD(draft, UNSIGNED, number, "status", job->status);
 	if (!job->started)
-		ADD(told, STRING, string, "begin of work", "not told: at once, or after the job before");
+		ADD(draft, STRING, string, "begin of work", "not told: at once, or after the job before");
 }
 
-static void tell_finding(const struct events *events, struct told *told, const struct iaprof_record_finding *finding)
+static void fill_finding(const struct events *events, struct draft *draft, const struct iaprof_record_finding *finding)
 {
 	static const char *const severities[] = { "not known", "note", "warning", "problem" };
-	text_append_string(&told->name, string_of(events, finding->name));
-	told->event.category = "finding";
-	ADD(told, STRING, string, "text", string_of(events, finding->text));
-	ADD(told, STRING, string, "severity",
+	text_append_string(&draft->name, string_of(events, finding->name));
+	draft->event.category = "finding";
+	ADD(draft, STRING, string, "text", string_of(events, finding->text));
+	ADD(draft, STRING, string, "severity",
 	    severities[finding->severity < sizeof severities / sizeof *severities ? finding->severity : 0]);
-	ADD(told, DOUBLE, real, "value", finding->value);
-	ADD(told, DOUBLE, real, "threshold", finding->threshold);
+	ADD(draft, DOUBLE, real, "value", finding->value);
+	ADD(draft, DOUBLE, real, "threshold", finding->threshold);
 }
 
-static void tell_lost(const struct events *events, struct told *told, const struct iaprof_record_lost *lost)
+static void fill_lost(const struct events *events, struct draft *draft, const struct iaprof_record_lost *lost)
 {
 	const struct iaprof_record_source *source =
 		definitions_find(events->definitions, IAPROF_RECORD_SOURCE, 0, lost->header.source);
 	const struct iaprof_record_value_type *type =
 		definitions_find(events->definitions, IAPROF_RECORD_VALUE_TYPE, 0, lost->value_type);
-	text_append_format(&told->name, "lost: %s", string_of(events, lost->reason));
-	told->event.category = "lost";
-	ADD(told, STRING, string, "source", source ? string_of(events, source->name) : "iaprof");
+	text_append_format(&draft->name, "lost: %s", string_of(events, lost->reason));
+	draft->event.category = "lost";
+	ADD(draft, STRING, string, "source", source ? string_of(events, source->name) : "iaprof");
 	if (lost->count == IAPROF_COUNT_UNKNOWN)
-		ADD(told, STRING, string, "count", "not known");
+		ADD(draft, STRING, string, "count", "not known");
 	else
-		ADD(told, UNSIGNED, number, "count", lost->count);
+		ADD(draft, UNSIGNED, number, "count", lost->count);
 	if (lost->header.time > lost->begin)
-		ADD(told, UNSIGNED, number, "within (ns)", lost->header.time - lost->begin);
+		ADD(draft, UNSIGNED, number, "within (ns)", lost->header.time - lost->begin);
 	if (type && lost->value) {
-		ADD(told, UNSIGNED, number, "value", lost->value);
-		ADD(told, STRING, string, "value type", string_of(events, type->name));
+		ADD(draft, UNSIGNED, number, "value", lost->value);
+		ADD(draft, STRING, string, "value type", string_of(events, type->name));
 	}
 }
 
 uint64_t events_begin(void *context, const struct timeline *timeline, uint32_t lane, const struct timeline_event *event)
 {
 	struct events *events = context;
-	struct told told = { 0 };
-	told.event = (struct packet_event){ .type = event->begin < event->end ? PACKET_SLICE_BEGIN : PACKET_INSTANT,
-					    .track = tracks_find(events->tracks, &timeline->key, lane),
-					    .time = event->begin,
-					    .values = told.values };
+	struct draft draft = { 0 };
+	draft.event = (struct packet_event){ .type = event->begin < event->end ? PACKET_SLICE_BEGIN : PACKET_INSTANT,
+					     .track = tracks_find(events->tracks, &timeline->key, lane),
+					     .time = event->begin,
+					     .values = draft.values };
 	switch (event->record->type) {
 	case IAPROF_RECORD_CALL:
-		tell_call(events, &told, (const void *)event->record);
+		fill_call(events, &draft, (const void *)event->record);
 		break;
 	case IAPROF_RECORD_LAUNCH:
-		tell_launch(events, &told, (const void *)event->record);
+		fill_launch(events, &draft, (const void *)event->record);
 		break;
 	case IAPROF_RECORD_JOB:
-		tell_job(events, &told, (const void *)event->record, event->part);
+		fill_job(events, &draft, (const void *)event->record, event->part);
 		break;
 	case IAPROF_RECORD_FINDING:
-		tell_finding(events, &told, (const void *)event->record);
+		fill_finding(events, &draft, (const void *)event->record);
 		break;
 	case IAPROF_RECORD_LOST:
-		tell_lost(events, &told, (const void *)event->record);
+		fill_lost(events, &draft, (const void *)event->record);
 		break;
 	default:
 		break;
 	}
-	told.event.name = text_string(&told.name);
-	packets_event(events->packets, &told.event);
-	text_free(&told.name);
-	text_free(&told.stack);
-	text_free(&told.trace);
-	text_free(&told.span);
-	return told.event.track;
+	draft.event.name = text_string(&draft.name);
+	packets_event(events->packets, &draft.event);
+	text_free(&draft.name);
+	text_free(&draft.stack);
+	text_free(&draft.trace);
+	text_free(&draft.span);
+	return draft.event.track;
 }
 
 void events_end(void *context, uint64_t track, uint64_t time)

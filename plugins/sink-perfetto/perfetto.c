@@ -203,7 +203,7 @@ static void take_metadata(struct perfetto *perfetto, const struct iaprof_record_
 #define SLEEP_LEAST 10000000ll
 
 /* Writes a clock snapshot, so that other traces of the machine can be aligned. */
-static void tell_clocks(struct perfetto *perfetto, uint64_t time)
+static void write_clocks(struct perfetto *perfetto, uint64_t time)
 {
 	if (perfetto->has_clocks || !perfetto->realtime_offset || !time)
 		return;
@@ -219,12 +219,12 @@ static void tell_clocks(struct perfetto *perfetto, uint64_t time)
 	perfetto->has_clocks = true;
 }
 
-static uint64_t before(uint64_t time, uint64_t wait)
+static uint64_t time_before(uint64_t time, uint64_t wait)
 {
 	return time > wait ? time - wait : 0;
 }
 
-static bool take(struct perfetto *perfetto, const struct iaprof_record *record)
+static bool process_record(struct perfetto *perfetto, const struct iaprof_record *record)
 {
 	switch (record->type) {
 	case IAPROF_RECORD_CALL_FUNCTION: {
@@ -259,9 +259,9 @@ static bool take(struct perfetto *perfetto, const struct iaprof_record *record)
 	case IAPROF_RECORD_DEVICE_ACTIVITY:
 		return take_activity(perfetto, (const void *)record);
 	case IAPROF_RECORD_SYNC:
-		timelines_flush(&perfetto->timelines, before(record->time, WAIT_FOR_NAMES),
-				before(record->time, WAIT_FOR_OUTER));
-		rates_flush(&perfetto->rates, before(record->time, WAIT_FOR_NAMES));
+		timelines_flush(&perfetto->timelines, time_before(record->time, WAIT_FOR_NAMES),
+				time_before(record->time, WAIT_FOR_OUTER));
+		rates_flush(&perfetto->rates, time_before(record->time, WAIT_FOR_NAMES));
 		return true;
 	default:
 		return true;
@@ -282,11 +282,11 @@ static int perfetto_records(const struct iaprof_host *host, void *instance, cons
 	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record));) {
 		if (is_shown(record) && definitions_take(&perfetto->definitions, record) < 0)
 			return out_of_memory(host);
-		if (!take(perfetto, record))
+		if (!process_record(perfetto, record))
 			return out_of_memory(host);
 		/* Not done at the end of a batch, because batches end at arbitrary places. */
 		if (perfetto->has_boot_id && record->type == IAPROF_RECORD_METADATA)
-			tell_clocks(perfetto, record->time);
+			write_clocks(perfetto, record->time);
 		if (perfetto->packets.result)
 			return perfetto->packets.result;
 	}
@@ -300,8 +300,8 @@ struct facts {
 	struct packet_value values[PACKET_VALUE_COUNT_MAX];
 };
 
-/* Writes the run's metadata; what does not fit into one event becomes instants at its start. */
-static void tell_facts(struct facts *facts)
+/* Writes the run's metadata; the part that does not fit into one event is written as instants at its start. */
+static void write_facts(struct facts *facts)
 {
 	packets_event(&facts->perfetto->packets, &facts->event);
 	facts->event.type = PACKET_INSTANT;
@@ -312,7 +312,7 @@ static void tell_facts(struct facts *facts)
 static void add_fact(struct facts *facts, const char *key, const char *value)
 {
 	if (facts->event.value_count == PACKET_VALUE_COUNT_MAX)
-		tell_facts(facts);
+		write_facts(facts);
 	facts->values[facts->event.value_count++] =
 		(struct packet_value){ .key = key, .type = PACKET_STRING, .string = value };
 	packets_attribute(&facts->perfetto->packets, key, value);
@@ -322,7 +322,7 @@ static int perfetto_profile(const struct iaprof_host *host, void *instance, cons
 {
 	struct perfetto *perfetto = instance;
 	start(host, perfetto, profile->begin);
-	tell_clocks(perfetto, profile->begin);
+	write_clocks(perfetto, profile->begin);
 	struct facts facts = { .perfetto = perfetto };
 	const struct track_key key = { TRACK_RUN, { 0, 0, 0 } };
 	uint64_t track = tracks_find(&perfetto->tracks, &key, 0);
@@ -345,7 +345,7 @@ static int perfetto_profile(const struct iaprof_host *host, void *instance, cons
 	}
 	for (const char *const *pair = profile->metadata; pair && pair[0] && pair[1]; pair += 2)
 		add_fact(&facts, pair[0], pair[1]);
-	tell_facts(&facts);
+	write_facts(&facts);
 	if (profile->end > profile->begin)
 		packets_event(&perfetto->packets,
 			      &(struct packet_event){ .type = PACKET_SLICE_END, .track = track, .time = profile->end });
@@ -358,8 +358,8 @@ static int perfetto_profile(const struct iaprof_host *host, void *instance, cons
 }
 
 /* Reports dropped items in the trace and to the user. */
-static void tell_dropped(struct perfetto *perfetto, const char *key, uint64_t count, const char *noun, const char *why,
-			 unsigned limit)
+static void write_dropped(struct perfetto *perfetto, const char *key, uint64_t count, const char *noun, const char *why,
+			  unsigned limit)
 {
 	char number[24];
 	if (!count)
@@ -377,13 +377,13 @@ static int perfetto_finish(const struct iaprof_host *host, void *instance)
 	start(host, perfetto, 0);
 	timelines_finish(&perfetto->timelines);
 	rates_finish(&perfetto->rates);
-	tell_dropped(perfetto, "slices not drawn", perfetto->timelines.not_drawn, "slice",
-		     "overlap on one track, or they arrived too late", TIMELINE_LANE_COUNT_MAX);
-	tell_dropped(perfetto, "events without a track", perfetto->timelines.refused, "event", "active tracks",
-		     TIMELINES_BUSY_COUNT_MAX);
-	tell_dropped(perfetto, "records of unnamed processes", perfetto->tracks.refused, "process name",
-		     "processes at once", TRACKS_PROCESS_COUNT_MAX);
-	tell_dropped(perfetto, "amounts not shown", perfetto->rates_refused, "value", "rates", RATES_COUNT_MAX);
+	write_dropped(perfetto, "slices not drawn", perfetto->timelines.not_drawn, "slice",
+		      "overlap on one track, or they arrived too late", TIMELINE_LANE_COUNT_MAX);
+	write_dropped(perfetto, "events without a track", perfetto->timelines.refused, "event", "active tracks",
+		      TIMELINES_BUSY_COUNT_MAX);
+	write_dropped(perfetto, "records of unnamed processes", perfetto->tracks.refused, "process name",
+		      "processes at once", TRACKS_PROCESS_COUNT_MAX);
+	write_dropped(perfetto, "amounts not shown", perfetto->rates_refused, "value", "rates", RATES_COUNT_MAX);
 	if (perfetto->rates.moved)
 		host->log(host, IAPROF_LOG_INFO, "%" PRIu64 " late value%s shown after their time",
 			  perfetto->rates.moved, plural(perfetto->rates.moved));

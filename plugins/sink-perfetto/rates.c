@@ -33,7 +33,7 @@ struct rate *rates_find(struct rates *rates, const struct track_key *key, double
 	return rate;
 }
 
-static void put(struct rates *rates, struct rate *rate, uint64_t time, double value)
+static void write_value(struct rates *rates, struct rate *rate, uint64_t time, double value)
 {
 	if (value != rate->shown)
 		rates->write(rates->context, rate, time, value);
@@ -41,19 +41,19 @@ static void put(struct rates *rates, struct rate *rate, uint64_t time, double va
 }
 
 /* Returns the start of the next step, later if part of it was written with shorter steps. */
-static void show(struct rates *rates, struct rate *rate, uint64_t number, double amount)
+static void show_step(struct rates *rates, struct rate *rate, uint64_t number, double amount)
 {
 	uint64_t step = step_of(rates, rate), begin = number * step, end = begin + step;
 	if (begin > rate->written)
-		put(rates, rate, rate->written, 0);
+		write_value(rates, rate, rate->written, 0);
 	else
 		begin = rate->written;
-	put(rates, rate, begin, amount * rate->scale / (double)(end - begin));
+	write_value(rates, rate, begin, amount * rate->scale / (double)(end - begin));
 	rate->written = end;
 }
 
 /* Doubles the step. */
-static void widen(struct rate *rate)
+static void double_step(struct rate *rate)
 {
 	size_t odd = rate->first % 2, old_count = rate->count;
 	rate->first /= 2;
@@ -108,7 +108,7 @@ bool rate_add(struct rates *rates, struct rate *rate, uint64_t begin, uint64_t e
 	if (end <= begin)
 		end = begin + 1;
 	while (is_too_long(rates, rate, begin, end))
-		widen(rate);
+		double_step(rate);
 	uint64_t step = step_of(rates, rate), first = begin / step, last = (end - 1) / step;
 	if (!reach(rate, first, last))
 		return false;
@@ -126,13 +126,13 @@ static void rate_flush(struct rates *rates, struct rate *rate, uint64_t before)
 	uint64_t step = step_of(rates, rate), end = before / step;
 	size_t count = 0;
 	for (; count < rate->count && rate->first + count < end; count++)
-		show(rates, rate, rate->first + count, rate->amounts[count]);
+		show_step(rates, rate, rate->first + count, rate->amounts[count]);
 	if (count)
 		memmove(rate->amounts, rate->amounts + count, (rate->count - count) * sizeof *rate->amounts);
 	rate->count -= count;
 	rate->first += count;
 	if (rate->written < end * step) {
-		put(rates, rate, rate->written, 0);
+		write_value(rates, rate, rate->written, 0);
 		rate->written = end * step;
 	}
 	if (!rate->count)
@@ -170,9 +170,9 @@ void rates_finish(struct rates *rates)
 {
 	for (struct rate *rate = rates->first; rate; rate = rate->later) {
 		for (size_t at = 0; at < rate->count; at++)
-			show(rates, rate, rate->first + at, rate->amounts[at]);
+			show_step(rates, rate, rate->first + at, rate->amounts[at]);
 		rate->count = 0;
-		put(rates, rate, rate->written, 0);
+		write_value(rates, rate, rate->written, 0);
 	}
 }
 

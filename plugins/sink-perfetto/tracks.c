@@ -12,7 +12,7 @@
 #define BUCKET_COUNT (sizeof((struct tracks *)NULL)->processes / sizeof(struct track_process *))
 
 /* The table is cleared when it has this many tracks; describing a track twice is harmless. */
-#define TOLD_COUNT_MAX 65536u
+#define DESCRIBED_COUNT_MAX 65536u
 
 static size_t bucket_of(uint32_t pid)
 {
@@ -86,9 +86,9 @@ const char *tracks_process_name(const struct tracks *tracks, uint32_t pid)
 static bool is_new(struct tracks *tracks, uint64_t id)
 {
 	bool is_added = false;
-	if (tracks->told.entries.count >= TOLD_COUNT_MAX)
-		string_table_free(&tracks->told);
-	return !string_table_add(&tracks->told, (const char *)&id, sizeof id, &is_added) || is_added;
+	if (tracks->described.entries.count >= DESCRIBED_COUNT_MAX)
+		string_table_free(&tracks->described);
+	return !string_table_add(&tracks->described, (const char *)&id, sizeof id, &is_added) || is_added;
 }
 
 /* IDs are part of the trace and must be reproducible, so the hash has no secret key. */
@@ -123,8 +123,8 @@ static uint64_t process_track(struct tracks *tracks, uint32_t pid)
 
 /*
  * The main thread has the name of its process. name: of another thread, NULL if it is not known. A later description
- * replaces an earlier one, but for one without a name and one with the name of the process: a thread has that one
- * before it gets its own, and samples of one step of time are in no order.
+ * replaces an earlier one, unless it has no name or the name of the process: a thread has the process's name before it
+ * gets its own, and samples of one time step are unordered.
  */
 static uint64_t describe_thread(struct tracks *tracks, uint32_t pid, uint32_t tid, const char *name)
 {
@@ -141,12 +141,12 @@ static uint64_t describe_thread(struct tracks *tracks, uint32_t pid, uint32_t ti
 			described = id_add(described, (unsigned char)*letter);
 	else if (name)
 		described = inherited;
-	bool is_told = !is_new(tracks, described);
+	bool was_described = !is_new(tracks, described);
 	if (described != id)
 		(void)is_new(tracks, id);
 	if (has_own_name)
 		(void)is_new(tracks, inherited);
-	if (!is_told)
+	if (!was_described)
 		packets_track(
 			tracks->packets,
 			&(struct packet_track){ .id = id, .parent = parent, .name = name, .pid = pid, .tid = tid });
@@ -338,5 +338,5 @@ void tracks_free(struct tracks *tracks)
 			next = process->next;
 			free(process);
 		}
-	string_table_free(&tracks->told);
+	string_table_free(&tracks->described);
 }

@@ -64,7 +64,7 @@ struct track_process {
 struct tracks {
 	struct packets *packets;
 	const struct definitions *definitions;
-	struct string_table told; /* ids of tracks that were described */
+	struct string_table described; /* ids of tracks that were described */
 	struct track_process *processes[4096];
 	size_t process_count, ended_count;
 	uint64_t refused; /* PROCESS records beyond the limit */

@@ -28,10 +28,10 @@ static const char no_default_folder[] = "the default folder is not known (set fo
 /* Numbers of intervals. */
 struct ring_counts {
 	uint64_t written;
-	uint64_t dropped; /* could not be written */
+	uint64_t dropped; /* that could not be written */
 };
 
-/* What an instance leaves to the one that takes its place. */
+/* State that an instance hands over to the instance that replaces it. */
 struct ring_legacy {
 	struct ring_counts counts;
 	uint64_t unstated;
@@ -49,8 +49,8 @@ struct ring {
 	bool is_recorded; /* a replay, whose processes are not those of this machine */
 	struct services services;
 	bool is_failing;                    /* the last interval could not be written */
-	struct ring_counts counts, earlier; /* of this run, and of those before in this process */
-	uint64_t unstated;                  /* dropped intervals that no segment states yet */
+	struct ring_counts counts, earlier; /* of this run, and of earlier ones in this process */
+	uint64_t unstated;                  /* dropped intervals that no segment reports yet */
 	uint64_t stored;                    /* bytes of all segments */
 };
 
@@ -175,7 +175,7 @@ static struct ring_counts all_counts(const struct ring *ring)
 				     .dropped = ring->earlier.dropped + ring->counts.dropped };
 }
 
-static void report(const struct iaprof_host *host, const struct ring *ring)
+static void report_delivery(const struct iaprof_host *host, const struct ring *ring)
 {
 	const struct ring_counts counts = all_counts(ring);
 	host->delivery(host, &(struct iaprof_delivery){ .size = sizeof(struct iaprof_delivery),
@@ -212,8 +212,8 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 }
 
 /*
- * Writes a segment under a temporary name, and gives it its name once it is on the disk: whatever is killed or loses
- * power, a segment is complete or absent.
+ * Writes a segment under a temporary name and renames it once it is on the disk, so that after a crash or power
+ * failure, a segment is complete or absent.
  */
 static int write_segment(const struct ring *ring, const struct ring_segment *segment, const struct text *contents)
 {
@@ -223,7 +223,7 @@ static int write_segment(const struct ring *ring, const struct ring_segment *seg
 	int file = openat(ring->descriptor, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file < 0)
 		return -errno;
-	/* Whatever the umask is. */
+	/* Independent of the umask. */
 	int result = ring->group && fchmod(file, 0640) ? -errno : 0;
 	if (!result)
 		result = file_write(file, contents->data, contents->size);
@@ -236,11 +236,11 @@ static int write_segment(const struct ring *ring, const struct ring_segment *seg
 	if (result)
 		unlinkat(ring->descriptor, partial, 0);
 	else
-		(void)fsync(ring->descriptor); /* otherwise the name may be lost, but nothing else */
+		(void)fsync(ring->descriptor); /* on failure, only the name may be lost */
 	return result;
 }
 
-static int store(struct ring *ring, const struct iaprof_profile *profile)
+static int write_interval(struct ring *ring, const struct iaprof_profile *profile)
 {
 	CLEANUP(text_free) struct text contents = { 0 };
 	uint64_t length = profile->end - profile->begin;
@@ -279,9 +279,9 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 		shortest.end = shortest.begin + 1;
 		profile = &shortest;
 	}
-	int result = store(ring, profile);
+	int result = write_interval(ring, profile);
 	if (result && make_folder_again(ring))
-		result = store(ring, profile);
+		result = write_interval(ring, profile);
 	if (result) {
 		ring->counts.dropped++;
 		ring->unstated++;
@@ -294,7 +294,7 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 			  ring->path, ring->counts.dropped, plural(ring->counts.dropped));
 	}
 	ring->is_failing = result;
-	report(host, ring);
+	report_delivery(host, ring);
 	return 0;
 }
 
@@ -306,11 +306,11 @@ static int ring_start(const struct iaprof_host *host, void *instance)
 		ring->earlier = legacy->counts;
 		ring->unstated = legacy->unstated;
 	}
-	report(host, ring);
+	report_delivery(host, ring);
 	return 0;
 }
 
-static void leave(const struct iaprof_host *host, const struct ring *ring)
+static void hand_over(const struct iaprof_host *host, const struct ring *ring)
 {
 	struct ring_legacy *legacy = malloc(sizeof *legacy);
 	if (!legacy)
@@ -325,7 +325,7 @@ static int ring_finish(const struct iaprof_host *host, void *instance)
 	const struct ring *ring = instance;
 	const struct ring_counts *counts = &ring->counts;
 	if (host->has_successor(host))
-		leave(host, ring);
+		hand_over(host, ring);
 	return counts->dropped ? host->fail(host, EIO, "%s: %" PRIu64 " of %" PRIu64 " intervals could not be written",
 					    ring->path, counts->dropped, counts->dropped + counts->written)
 			       : 0;

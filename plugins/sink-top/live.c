@@ -57,12 +57,12 @@ static void wait_for_terminal(struct live *live)
 /* Stops the whole process group, as the terminal driver would; execution continues here after SIGCONT. */
 static void suspend(struct live *live)
 {
-	terminal_leave(&live->terminal);
+	terminal_restore(&live->terminal);
 	live->host->screen_release(live->host);
 	kill(0, SIGTSTP);
 	poll(NULL, 0, 100);
 	wait_for_terminal(live);
-	live->host->screen_take(live->host, SCREEN_LEAVE);
+	live->host->screen_take(live->host, SCREEN_RESTORE);
 	terminal_enter(&live->terminal);
 }
 
@@ -99,7 +99,7 @@ static void draw(struct live *live)
 	live->is_stale = false;
 }
 
-/* Nothing new is drawn before the terminal has accepted the last screen. */
+/* Draws the screen, unless the terminal has not accepted the last one yet. */
 static void show(struct live *live)
 {
 	struct terminal *terminal = &live->terminal;
@@ -152,7 +152,7 @@ static void *run(void *argument)
 		live->is_done |= atomic_load(&live->complete) && host->run_is_ending(host);
 	}
 	/* Another screen would not be visible. */
-	terminal_leave(&live->terminal);
+	terminal_restore(&live->terminal);
 	host->screen_release(host);
 	if (!atomic_load(&live->end))
 		host->end_run(host);
@@ -192,7 +192,7 @@ static int start(struct live *live)
 	live->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (live->wake < 0)
 		return host->fail(host, errno, "eventfd: %s", strerror(errno));
-	result = host->screen_take(host, SCREEN_LEAVE);
+	result = host->screen_take(host, SCREEN_RESTORE);
 	if (result)
 		return host->fail(host, result, "cannot take the terminal: %s",
 				  result == -EBUSY ? "in use by another sink" : strerror(-result));

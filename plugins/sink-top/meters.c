@@ -13,7 +13,7 @@
 #define SLOT UINT64_C(1000000000)
 #define SLOT_RECORDED UINT64_C(100000000)
 
-/* Not a number of a device: the meter was added for a counter. */
+/* No device number: the meter was added for a counter. */
 #define NO_DEVICE UINT32_MAX
 
 void meters_init(struct meters *meters, uint64_t interval, bool recorded)
@@ -26,7 +26,7 @@ void meters_init(struct meters *meters, uint64_t interval, bool recorded)
 		meters->cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-static struct meter *add(struct meters *meters, const char *label)
+static struct meter *add_meter(struct meters *meters, const char *label)
 {
 	if (meters->count == METERS_MAX)
 		return NULL;
@@ -45,7 +45,7 @@ static struct meter *find_by_label(struct meters *meters, const char *label, con
 		    !strncmp(meter->label, label, METER_LABEL_SIZE - 1))
 			return meter;
 	}
-	return add(meters, label);
+	return add_meter(meters, label);
 }
 
 struct meter *meters_device(struct meters *meters, uint32_t source, uint32_t device, const char *label)
@@ -69,14 +69,14 @@ struct meter *meters_cpu(struct meters *meters)
 	for (uint32_t i = 0; i < meters->count; i++)
 		if (meters->items[i].is_cpu)
 			return &meters->items[i];
-	struct meter *meter = add(meters, "CPU");
+	struct meter *meter = add_meter(meters, "CPU");
 	if (meter)
 		meter->is_cpu = true;
 	return meter;
 }
 
 /* Halves the number of slots in use. */
-static void widen(struct meters *meters)
+static void double_width(struct meters *meters)
 {
 	meters->width *= 2;
 	for (uint32_t i = 0; i < meters->count; i++) {
@@ -91,7 +91,7 @@ static void widen(struct meters *meters)
 }
 
 /* Drops the oldest slots. */
-static void shift(struct meters *meters, uint64_t by)
+static void shift_slots(struct meters *meters, uint64_t by)
 {
 	meters->begin += by * meters->width;
 	size_t dropped = by < METER_SLOTS ? (size_t)by : METER_SLOTS, kept = METER_SLOTS - dropped;
@@ -127,7 +127,7 @@ static void reach_back(struct meters *meters, uint64_t time)
 		if (used <= METER_SLOTS && count <= METER_SLOTS - used && meters->begin >= count * meters->width)
 			insert(meters, (size_t)count);
 		else if (meters->recorded && meters->width <= meters->begin)
-			widen(meters);
+			double_width(meters);
 		else
 			return;
 	}
@@ -147,9 +147,9 @@ static bool reach(struct meters *meters, uint64_t time)
 		if (meters->recorded && meters->width > UINT64_MAX / 4)
 			return false;
 		if (meters->recorded)
-			widen(meters);
+			double_width(meters);
 		else
-			shift(meters, slot - METER_SLOTS + METER_SLOTS / 4);
+			shift_slots(meters, slot - METER_SLOTS + METER_SLOTS / 4);
 	}
 	if (time > meters->last)
 		meters->last = time;
@@ -196,7 +196,7 @@ static double percent_of(double value)
 	return value > 0 ? limited(value) : 0;
 }
 
-/* A value holds since the one before it. */
+/* Adds a gauge, whose value applies to the time since the previous one. */
 static void add_gauge(struct meters *meters, struct meter *meter, uint64_t begin, uint64_t end, double value)
 {
 	if (meter->kind == METER_GAUGE)

@@ -9,7 +9,7 @@
 #include "base/saturating.h"
 
 /* Returns 1 + the position of a row, 0 if there is none. table->wanted is then its key. */
-static uint32_t look_up(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
+static uint32_t find_row(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
 {
 	if (!array_reserve(&table->wanted, length + (size_t)1))
 		return 0;
@@ -20,13 +20,13 @@ static uint32_t look_up(struct row_table *table, uint32_t type, const uint32_t *
 
 bool row_table_has(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
 {
-	return look_up(table, type, key, length) != 0;
+	return find_row(table, type, key, length) != 0;
 }
 
-static uint32_t find(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
+static uint32_t find_or_add(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
 {
 	size_t size = (length + (size_t)1) * sizeof *key;
-	uint32_t id = look_up(table, type, key, length);
+	uint32_t id = find_row(table, type, key, length);
 	if (id)
 		return id - 1;
 	if (table->wanted.capacity < length + (size_t)1 ||
@@ -34,7 +34,7 @@ static uint32_t find(struct row_table *table, uint32_t type, const uint32_t *key
 		return UINT32_MAX;
 	bool is_full = table->row_count >= ROW_TABLE_ROWS_MAX || table->number_count + length > ROW_TABLE_NUMBERS_MAX;
 	if (is_full && length)
-		return find(table, type, key, 0);
+		return find_or_add(table, type, key, 0);
 	id = string_table_add(&table->keys, (const char *)table->wanted.items, size, NULL);
 	if (!id)
 		return UINT32_MAX;
@@ -53,13 +53,13 @@ static bool is_row(const struct row *row, uint32_t type, const uint32_t *key, ui
 uint32_t row_table_find(struct row_table *table, uint32_t type, const uint32_t *key, uint32_t length)
 {
 	if (!length || length > RECENT_LENGTH_MAX)
-		return find(table, type, key, length);
+		return find_or_add(table, type, key, length);
 	uint32_t hash = type;
 	for (uint32_t i = 0; i < length; i++)
 		hash = (hash ^ key[i]) * 0x9e3779b1u;
 	uint32_t *recent = &table->recent[(hash >> 16) % RECENT_ROWS];
 	if (!*recent || !is_row(&table->rows[*recent - 1], type, key, length))
-		*recent = find(table, type, key, length) + 1; /* UINT32_MAX + 1 is 0 */
+		*recent = find_or_add(table, type, key, length) + 1; /* UINT32_MAX + 1 is 0 */
 	return *recent - 1;
 }
 

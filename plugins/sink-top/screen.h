@@ -9,10 +9,10 @@
 #include "model.h"
 #include "view.h"
 
-/* Enter and leave the alternate screen, without cursor and line wrap. */
+/* Enters and leaves the alternate screen, without cursor and line wrap. */
 #define SCREEN_ENTER "\033[?1049h\033[?25l\033[?7l\033[2J"
 /* Terminals without an alternate screen are cleared. */
-#define SCREEN_LEAVE "\033[0m\033[?7h\033[2J\033[H\033[?25h\033[?1049l"
+#define SCREEN_RESTORE "\033[0m\033[?7h\033[2J\033[H\033[?25h\033[?1049l"
 
 struct screen {
 	struct charset charset;

@@ -13,7 +13,7 @@
 #include "screen.h"
 
 /* Longest wait for a blocked terminal at the end, ms. */
-#define LEAVE_TIMEOUT 1000
+#define RESTORE_TIMEOUT 1000
 
 const char *terminal_refusal(void)
 {
@@ -65,13 +65,13 @@ void terminal_enter(struct terminal *terminal)
 	terminal->is_entered = true;
 }
 
-void terminal_leave(struct terminal *terminal)
+void terminal_restore(struct terminal *terminal)
 {
 	if (!terminal->is_entered)
 		return;
 	terminal->is_entered = false;
-	text_append_string(&terminal->waiting, SCREEN_LEAVE);
-	for (int waited = 0; terminal_is_waiting(terminal) && waited < LEAVE_TIMEOUT; waited += 10) {
+	text_append_string(&terminal->waiting, SCREEN_RESTORE);
+	for (int waited = 0; terminal_is_waiting(terminal) && waited < RESTORE_TIMEOUT; waited += 10) {
 		struct pollfd ready = { .fd = terminal->descriptor, .events = POLLOUT };
 		terminal_flush(terminal);
 		if (terminal_is_waiting(terminal))

@@ -34,7 +34,7 @@ bool terminal_is_elsewhere(const struct terminal *terminal);
 /* Enables single keys without echo, and enters the screen (screen.h). */
 void terminal_enter(struct terminal *terminal);
 /* Restores the terminal; waits at most a second for pending output. */
-void terminal_leave(struct terminal *terminal);
+void terminal_restore(struct terminal *terminal);
 
 /* Queries the window size. Returns whether it has changed. */
 bool terminal_measure(struct terminal *terminal);
