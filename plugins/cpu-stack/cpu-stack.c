@@ -157,7 +157,7 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 	skeleton->rodata->take_spans = cpu_stack->use_tables && cpu_stack->spans && thread_contexts_are_wanted(host);
 	skeleton->rodata->take_kernel = cpu_stack->kernel;
 	skeleton->rodata->take_idle = cpu_stack->idle;
-	/* Missing in older cores. */
+	/* Older cores have no such member. */
 	if (target->size >= offsetof(struct iaprof_target, time_resolution) + sizeof target->time_resolution)
 		skeleton->rodata->slot_width = target->time_resolution;
 	TARGET_SET_CONFIGURE(skeleton, target);
@@ -194,15 +194,15 @@ static void cpu_stack_check(const struct iaprof_host *host, void *instance)
 		cpu_stack_check_all(host, cpu_stack->user, cpu_stack->unwind_choice, cpu_stack->kernel);
 }
 
-static int process_asked(void *instance, int fd, uint32_t ready)
+static int requests_ready(void *instance, int fd, uint32_t ready)
 {
 	struct cpu_stack *cpu_stack = instance;
 	unwinder_ask(&cpu_stack->unwinder);
 	return 0;
 }
 
-static int process_told(void *instance, const struct iaprof_unwind_table *table,
-			const struct iaprof_unwind_process *process)
+static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+			   const struct iaprof_unwind_process *process)
 {
 	struct cpu_stack *cpu_stack = instance;
 	int result = unwinder_take(&cpu_stack->unwinder, table, process);
@@ -242,8 +242,8 @@ static int cpu_stack_prepare(const struct iaprof_host *host, void *instance)
 	result = drain_init(&cpu_stack->drain, host, cpu_stack->skeleton);
 	if (result == 0 && cpu_stack->use_tables)
 		result = unwinder_open(&cpu_stack->unwinder, host,
-				       &(struct unwinder_maps)UNWINDER_MAPS(cpu_stack->skeleton), process_asked,
-				       process_told);
+				       &(struct unwinder_maps)UNWINDER_MAPS(cpu_stack->skeleton), requests_ready,
+				       tables_received);
 	if (result == 0 && cpu_stack->use_tables)
 		result = copied_stacks_open(&cpu_stack->drain.copies, host, &cpu_stack->unwinder,
 					    &cpu_stack->drain.python, cpu_stack->skeleton, stack_copied);
@@ -286,7 +286,7 @@ static void describe_frequency(const struct cpu_stack *cpu_stack)
 			       (double)cpu_stack->frequency / cpu_stack->stride, cpu_stack->frequency);
 }
 
-/* Takes fewer samples, or more, so that the run holds its budget: one per second and CPU at least. */
+/* Adapts the sampling frequency to the run's budget: at least one sample per second and CPU. */
 static void follow_budget(struct cpu_stack *cpu_stack)
 {
 	const struct iaprof_host *host = cpu_stack->host;
@@ -354,7 +354,7 @@ static int cpu_stack_stop(const struct iaprof_host *host, void *instance)
 	return cpu_stack->started ? drain_finish(&cpu_stack->drain) : 0;
 }
 
-/* Reports how user stacks ended. Those taken before tables were ready were unwound by frame pointers. */
+/* Reports how user stacks ended. Samples from before the tables were ready were unwound by frame pointers. */
 static void describe_user_stacks(const struct cpu_stack *cpu_stack, const struct iaprof_host *host)
 {
 	const struct cpu_stack_processor *sum = &cpu_stack->drain.reported;

@@ -23,9 +23,9 @@ struct want {
 struct search {
 	const struct gt_flow *flow;
 	struct want want;
-	uint64_t *wanted;  /* by block: bits to search for from its end backwards, not searched yet */
-	uint64_t *looked;  /* by block: bits that were searched for */
-	uint32_t *pending; /* blocks with something in wanted */
+	uint64_t *wanted;   /* by block: bits to search for from its end backwards, not searched yet */
+	uint64_t *searched; /* by block: bits that were searched for */
+	uint32_t *pending;  /* blocks with something in wanted */
 	uint32_t pending_count;
 	uint32_t steps;
 	struct gt_producers *producers;
@@ -71,7 +71,7 @@ static uint32_t finished_before(const struct gt_instruction *instruction)
 	return tokens;
 }
 
-/* The same for owners that must have read their sources. */
+/* Returns the tokens whose owners must have read their sources before an instruction is issued. */
 static uint32_t read_before(const struct gt_instruction *instruction)
 {
 	uint32_t tokens = is_read_mask(instruction) ? mask_of(instruction) : 0;
@@ -81,7 +81,7 @@ static uint32_t read_before(const struct gt_instruction *instruction)
 }
 
 /* Checks one instruction on the path backwards for owners of tokens. */
-static int look_for_owner(struct search *search, uint32_t number, uint64_t *bits)
+static int find_owner(struct search *search, uint32_t number, uint64_t *bits)
 {
 	const struct gt_instruction *instruction = &search->flow->code->instructions[number];
 	if (takes_token(instruction)) {
@@ -102,7 +102,7 @@ static int look_for_owner(struct search *search, uint32_t number, uint64_t *bits
 }
 
 /* Checks one instruction on the path backwards; afterwards, bits contains the producers still to be found before it. */
-static int look_at(struct search *search, uint32_t number, uint64_t *bits)
+static int examine_instruction(struct search *search, uint32_t number, uint64_t *bits)
 {
 	const struct gt_instruction *instruction = &search->flow->code->instructions[number];
 	if (instruction->flags & GT_NOT_DECODED) {
@@ -111,7 +111,7 @@ static int look_at(struct search *search, uint32_t number, uint64_t *bits)
 		return 0;
 	}
 	if (!search->want.is_distance)
-		return look_for_owner(search, number, bits);
+		return find_owner(search, number, bits);
 	if (instruction->pipe == GT_PIPE_NONE)
 		return 0;
 	if (instruction->pipe == GT_PIPE_UNKNOWN && search->want.pipe != GT_PIPE_ALL) {
@@ -143,10 +143,10 @@ static void want_before(struct search *search, uint32_t block, uint64_t bits)
 	const struct gt_block *blocks = search->flow->blocks;
 	for (uint32_t i = blocks[block].predecessors; i < blocks[block + 1].predecessors && take_step(search); i++) {
 		uint32_t before = search->flow->predecessors[i];
-		uint64_t fresh = bits & ~search->looked[before];
+		uint64_t fresh = bits & ~search->searched[before];
 		if (!fresh)
 			continue;
-		search->looked[before] |= fresh;
+		search->searched[before] |= fresh;
 		if (!search->wanted[before])
 			search->pending[search->pending_count++] = before;
 		search->wanted[before] |= fresh;
@@ -154,12 +154,12 @@ static void want_before(struct search *search, uint32_t block, uint64_t bits)
 }
 
 /* Searches from an instruction (excluded) back to the start of its block, and continues in the preceding blocks. */
-static int look_back(struct search *search, uint32_t block, uint32_t number, uint64_t bits)
+static int search_backwards(struct search *search, uint32_t block, uint32_t number, uint64_t bits)
 {
 	while (bits && number > search->flow->blocks[block].first) {
 		if (!take_step(search))
 			return 0;
-		int result = look_at(search, --number, &bits);
+		int result = examine_instruction(search, --number, &bits);
 		if (result < 0)
 			return result;
 	}
@@ -178,15 +178,15 @@ static int search_for(const struct gt_flow *flow, uint32_t number, struct want w
 	struct search search = { .flow = flow,
 				 .want = want,
 				 .wanted = room,
-				 .looked = room + count,
+				 .searched = room + count,
 				 .pending = (uint32_t *)(room + 2 * count),
 				 .producers = producers };
-	int result = look_back(&search, gt_flow_block(flow, number), number, bits);
+	int result = search_backwards(&search, gt_flow_block(flow, number), number, bits);
 	while (result == 0 && search.pending_count) {
 		uint32_t block = search.pending[--search.pending_count];
 		bits = search.wanted[block];
 		search.wanted[block] = 0;
-		result = look_back(&search, block, flow->blocks[block].end, bits);
+		result = search_backwards(&search, block, flow->blocks[block].end, bits);
 	}
 	free(room);
 	return result;

@@ -28,11 +28,11 @@
 #define WAITS_PER_PROCESSOR 2048u
 #define MAP_SIZE_MIN 4096u
 #define MAP_SIZE_MAX 65536u
-/* Threads that are followed. */
+/* Limit on threads that are followed. */
 #define THREADS_OF_SYSTEM 65536u
 #define THREADS_OF_TARGETS 16384u
 #define DRAINS_PER_INTERVAL 4
-/* With slots shorter than a few waits, each wait has an element of its own: there are more, which are read sooner. */
+/* With time slots this short, nearly each wait has its own element, so the maps are larger and read more often. */
 #define SLOT_OF_FEW_WAITS (5 * MILLISECOND)
 #define DRAIN_OF_FEW_WAITS (250 * MILLISECOND)
 #define WAITS_OF_FEW 2u /* times as many elements */
@@ -157,7 +157,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	skeleton->data->minimum = off_cpu->minimum;
 	skeleton->rodata->sample_short = off_cpu->short_choice == SHORT_SAMPLE;
 	skeleton->rodata->window_share = OFF_CPU_WINDOW * off_cpu->share / 100;
-	/* Missing in older cores. */
+	/* Older cores have no such member. */
 	if (target->size >= offsetof(struct iaprof_target, time_resolution) + sizeof target->time_resolution)
 		skeleton->rodata->slot_width = target->time_resolution;
 	TARGET_SET_CONFIGURE(skeleton, target);
@@ -182,7 +182,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	return target_set_follow(TARGET_SET(skeleton), host);
 }
 
-static int process_asked(void *instance, int fd, uint32_t ready)
+static int requests_ready(void *instance, int fd, uint32_t ready)
 {
 	struct off_cpu *off_cpu = instance;
 	unwinder_ask(&off_cpu->unwinder);
@@ -197,8 +197,8 @@ static void read_sleeping_spans(struct off_cpu *off_cpu)
 		(void)sleepers_read(sleepers, off_cpu->skeleton->progs.off_cpu_sleeping_spans);
 }
 
-static int process_told(void *instance, const struct iaprof_unwind_table *table,
-			const struct iaprof_unwind_process *process)
+static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+			   const struct iaprof_unwind_process *process)
 {
 	struct off_cpu *off_cpu = instance;
 	int result = unwinder_take(&off_cpu->unwinder, table, process);
@@ -237,7 +237,7 @@ static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
 	if (result == 0 && off_cpu->use_tables)
 		result =
 			unwinder_open(&off_cpu->unwinder, host, &(struct unwinder_maps)UNWINDER_MAPS(off_cpu->skeleton),
-				      process_asked, process_told);
+				      requests_ready, tables_received);
 	if (result == 0 && off_cpu->use_python)
 		result = python_stacks_open(&off_cpu->collector.python, host,
 					    &(struct python_maps)PYTHON_MAPS(off_cpu->skeleton),
@@ -260,8 +260,8 @@ static void describe_minimum(const struct off_cpu *off_cpu)
 }
 
 /*
- * Records fewer short waits, or more, so that the run holds its budget. Those that are sampled count as the shortest
- * wait: sums remain correct when that changes.
+ * Adapts the shortest recorded wait to the run's budget. Shorter waits are sampled, so sums remain correct when it
+ * changes.
  */
 static void follow_budget(struct off_cpu *off_cpu)
 {

@@ -54,7 +54,7 @@ static bool keep_copy(struct sleepers *sleepers, struct sleeper *sleeper, const 
 	return true;
 }
 
-static void take(struct sleepers *sleepers, const unsigned char *object, size_t size)
+static void add_sleeper(struct sleepers *sleepers, const unsigned char *object, size_t size)
 {
 	struct sleeper sleeper = { .end = UNWIND_UNKNOWN };
 	memcpy(&sleeper.thread, object, sizeof sleeper.thread);
@@ -71,7 +71,7 @@ static void take(struct sleepers *sleepers, const unsigned char *object, size_t 
 }
 
 /* Takes the whole objects in bytes. Returns their size. */
-static size_t take_all(struct sleepers *sleepers, const unsigned char *bytes, size_t size)
+static size_t add_sleepers(struct sleepers *sleepers, const unsigned char *bytes, size_t size)
 {
 	const size_t least = sizeof(struct off_cpu_sleeper) + offsetof(struct unwind_copy, bytes);
 	size_t done = 0;
@@ -82,7 +82,7 @@ static size_t take_all(struct sleepers *sleepers, const unsigned char *bytes, si
 			return size; /* never sent */
 		if (length > size - done)
 			break;
-		take(sleepers, bytes + done, length);
+		add_sleeper(sleepers, bytes + done, length);
 		done += length;
 	}
 	return done;
@@ -110,7 +110,7 @@ int sleepers_read(struct sleepers *sleepers, const struct bpf_program *iterator)
 		if (count <= 0)
 			break;
 		size += (size_t)count;
-		size_t done = take_all(sleepers, bytes, size);
+		size_t done = add_sleepers(sleepers, bytes, size);
 		memmove(bytes, bytes + done, size - done);
 		size -= done;
 		if (host->clock(host) - begin > READ_TIME) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 32 MiB. */
+/* Limit on stored addresses: 32 MiB. */
 #define ADDRESSES_MAX (UINT64_C(4) << 20)
 
 static void forget(struct wait_stacks *stacks, uint32_t position)
@@ -29,7 +29,7 @@ static void forget_old(struct wait_stacks *stacks)
 			forget(stacks, (uint32_t)i);
 }
 
-static bool add(struct wait_stacks *stacks, uint64_t hash, const struct stack_addresses *stack)
+static bool store_stack(struct wait_stacks *stacks, uint64_t hash, const struct stack_addresses *stack)
 {
 	struct wait_stack *known = keyed_array_get(&stacks->stacks, &hash);
 	if (known) {
@@ -55,10 +55,12 @@ bool wait_stacks_add(struct wait_stacks *stacks, struct stack_index *index)
 	if (stacks->addresses > ADDRESSES_MAX)
 		forget_old(stacks);
 	for (size_t i = 0; i < index->entries.count; i++) {
-		/* A piece of a deep stack other than the first has no depth, and is not found as a stack. */
+		/*
+		 * Parts of a deep stack other than the first have no depth, so the index does not find them as stacks.
+		 */
 		uint64_t hash = index->entries.items[i].key;
 		const struct stack_addresses *stack = stack_index_find(index, hash);
-		if (stack && stack->depth && !add(stacks, hash, stack))
+		if (stack && stack->depth && !store_stack(stacks, hash, stack))
 			return false;
 	}
 	return true;

@@ -20,7 +20,7 @@
 
 struct replay {
 	const char *file;                     /* "-": standard input */
-	const char *given_value, *given_unit; /* by the user; NULL: not */
+	const char *given_value, *given_unit; /* set by the user; NULL: not set */
 	const char *value, *unit;             /* of folded stacks */
 
 	struct input_file input;
@@ -90,7 +90,7 @@ static int replay_configure(const struct iaprof_host *host, void *instance)
 	return ring_range_is(replay->file) ? check_range(host, replay->file) : 0;
 }
 
-static bool can_tell(const char *bytes, size_t size, bool is_whole)
+static bool has_format(const char *bytes, size_t size, bool is_whole)
 {
 	return text_format_of(bytes, size, is_whole, NULL) != TEXT_FORMAT_MORE;
 }
@@ -121,7 +121,7 @@ static void append_kind(struct text *text, const struct file_kind *kind, const s
 	}
 }
 
-/* Rejects a file that is not a profile, and names what it seems to be. */
+/* Rejects a file that is not a profile, and reports what kind of file it seems to be. */
 static int refuse(const struct iaprof_host *host, const struct replay *replay, const struct file_kind *kind,
 		  const struct text_line *strange)
 {
@@ -154,7 +154,7 @@ static int replay_prepare(const struct iaprof_host *host, void *instance)
 	int result = input_file_open(&replay->input, host, replay->file);
 	if (result < 0)
 		return result;
-	result = input_file_peek(&replay->input, TEXT_FORMAT_SIZE, can_tell);
+	result = input_file_peek(&replay->input, TEXT_FORMAT_SIZE, has_format);
 	if (result < 0)
 		return host->fail(host, result, "%s: %s", replay->file, strerror(-result));
 	struct text_line strange;

@@ -6,10 +6,10 @@
 
 #include "text/text_span.h"
 
-/* Least number of digits of an address behind a header, in a text that may be something else. */
+/* Minimum number of digits of an address after a header, to distinguish perf's output from other text. */
 #define ADDRESS_DIGITS 6
 
-static struct perf_text keep(struct perf_script *script, struct text_span span)
+static struct perf_text keep_text(struct perf_script *script, struct text_span span)
 {
 	struct perf_text kept = { .offset = script->texts.size, .length = span.length };
 	if (span.length)
@@ -110,8 +110,8 @@ static void push(struct perf_script *script, const struct text_frame *frame)
 		script->is_cut = true;
 		return;
 	}
-	script->stack[script->count++] = (struct perf_script_frame){ .name = keep(script, frame->name),
-								     .module = keep(script, frame->module),
+	script->stack[script->count++] = (struct perf_script_frame){ .name = keep_text(script, frame->name),
+								     .module = keep_text(script, frame->module),
 								     .kind = frame->kind,
 								     .flags = frame->flags };
 }
@@ -129,7 +129,7 @@ static bool take_source_line(struct perf_script *script, struct text_span line)
 	    number > UINT32_MAX || place.length > PERF_STACK_TEXT_MAX - script->texts.size)
 		return false;
 	if (number && place.text[0] != '?') {
-		frame->file = keep(script, span_part(place, 0, colon - 1));
+		frame->file = keep_text(script, span_part(place, 0, colon - 1));
 		frame->line = (uint32_t)number;
 	}
 	return true;
@@ -164,8 +164,8 @@ static bool begin(struct perf_script *script, const struct text_line *line, int 
 	}
 	script->is_begun = true;
 	script->header = header;
-	script->comm = keep(script, header.comm);
-	script->event = keep(script, header.event);
+	script->comm = keep_text(script, header.comm);
+	script->event = keep_text(script, header.event);
 	script->first = (struct text_line){ .number = line->number };
 	if (header.rest.length && memchr(line->text.text, '(', line->text.length) &&
 	    perf_frame_read(header.rest, &frame) && frame.name.length)

@@ -10,7 +10,7 @@
 
 /* Minimum interval between SYNC records, in ns of the file's time. */
 #define SYNC_PERIOD 1000000u
-/* Far more than real files have. */
+/* Limit on sources; real files have a few. */
 #define SOURCES_MAX 256
 #define COUNTERS_MAX 1024
 /* Arguments of host->declare_value_type(). */
@@ -75,7 +75,7 @@ static bool stack_is_equal(const void *context, uint32_t position, const void *w
 		      stack->count * sizeof *records->stack_frames.items) == 0;
 }
 
-static int tell_stack(struct profile_records *records, const struct profile_stack *stack, uint32_t id, uint64_t time)
+static int send_stack(struct profile_records *records, const struct profile_stack *stack, uint32_t id, uint64_t time)
 {
 	size_t size = sizeof(struct iaprof_record_profile_stack) + stack->count * sizeof(struct iaprof_record_frame);
 	struct iaprof_record_profile_stack *record = calloc(1, size);
@@ -119,7 +119,7 @@ static int find_stack(struct profile_records *records, const struct text_sample 
 	records->stack_frames.count += stack.count;
 	records->stack_index.used++;
 	*id = *slot = (uint32_t)records->stacks.count;
-	return tell_stack(records, &stack, *id, sample->time);
+	return send_stack(records, &stack, *id, sample->time);
 }
 
 /* Returns the id of a value type; 0: too many, or the name is too long. */

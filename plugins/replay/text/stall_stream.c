@@ -110,7 +110,7 @@ static int take_string(struct stall_stream *stream, struct text_span rest, const
 	return set_string(stream, id, rest, wrong);
 }
 
-static int tell_time(struct stall_stream *stream, uint64_t time)
+static int send_time(struct stall_stream *stream, uint64_t time)
 {
 	return stream->taker->time ? stream->taker->time(stream->taker->context, time) : 0;
 }
@@ -133,7 +133,7 @@ static int take_interval(struct stall_stream *stream, struct text_span rest, con
 	/* The interval began at the end of the previous one; the first interval has no known start. */
 	stream->begin = stream->time ? stream->time : time > stream->interval ? time - stream->interval : 0;
 	stream->time = time;
-	return tell_time(stream, stream->begin);
+	return send_time(stream, stream->begin);
 }
 
 static void take_kernel(struct stall_stream *stream, struct text_span rest, const char **wrong)
@@ -290,7 +290,7 @@ int stall_stream_line(struct stall_stream *stream, const struct text_line *line)
 
 int stall_stream_end(struct stall_stream *stream)
 {
-	return stream->time ? tell_time(stream, stream->time) : 0;
+	return stream->time ? send_time(stream, stream->time) : 0;
 }
 
 void stall_stream_free(struct stall_stream *stream)

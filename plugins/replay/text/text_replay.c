@@ -79,7 +79,7 @@ static int end_reader(struct text_replay *replay, bool is_whole)
 }
 
 /* Skipped lines are missing from the profile, so they are recorded as lost. */
-static int tell_refused(struct text_replay *replay)
+static int report_refused(struct text_replay *replay)
 {
 	const struct text_refused *refused = &replay->refused;
 	if (!refused->count)
@@ -95,7 +95,7 @@ static int tell_refused(struct text_replay *replay)
 	return profile_records_lost(&replay->records, &lost);
 }
 
-static int tell_types_lost(struct text_replay *replay)
+static int report_types_lost(struct text_replay *replay)
 {
 	struct text_lost lost = { .source = span_of("replay"),
 				  .reason = span_of("value types that are too many, or have too long a name"),
@@ -104,7 +104,7 @@ static int tell_types_lost(struct text_replay *replay)
 	return lost.count ? profile_records_lost(&replay->records, &lost) : 0;
 }
 
-static void warn(const struct text_replay *replay)
+static void warn_about_input(const struct text_replay *replay)
 {
 	static const struct {
 		size_t offset;
@@ -128,12 +128,12 @@ int text_replay_end(struct text_replay *replay, bool is_whole)
 {
 	int result = end_reader(replay, is_whole);
 	if (!result)
-		result = tell_refused(replay);
+		result = report_refused(replay);
 	if (!result)
-		result = tell_types_lost(replay);
+		result = report_types_lost(replay);
 	if (!result)
 		result = profile_records_end(&replay->records);
-	warn(replay);
+	warn_about_input(replay);
 	return result ? fail(replay, result) : 0;
 }
 
