@@ -144,9 +144,9 @@ static void send_batch(const struct iaprof_host *host, struct stall_load *load)
 	load->batch_size = load->batch_count = 0;
 }
 
-/* A record with its extra bytes; its header is made here. */
-static void add(const struct iaprof_host *host, struct stall_load *load, uint16_t type, void *record, uint32_t size,
-		uint64_t time)
+/* Adds a record with its extra bytes, and fills in its header. */
+static void add_record(const struct iaprof_host *host, struct stall_load *load, uint16_t type, void *record,
+		       uint32_t size, uint64_t time)
 {
 	*(struct iaprof_record *)record = (struct iaprof_record){ .size = size, .type = type, .time = time };
 	if (load->batch_size + size > BATCH_BYTES)
@@ -163,7 +163,7 @@ static void send_launch(const struct iaprof_host *host, struct stall_load *load,
 					       .user_stack = load->stacks[kernel % STACK_COUNT],
 					       .count = 1,
 					       .first_time = time };
-	add(host, load, IAPROF_RECORD_LAUNCH, &launch, sizeof launch, time);
+	add_record(host, load, IAPROF_RECORD_LAUNCH, &launch, sizeof launch, time);
 }
 
 static void send_definitions(const struct iaprof_host *host, struct stall_load *load)
@@ -173,10 +173,10 @@ static void send_definitions(const struct iaprof_host *host, struct stall_load *
 	struct iaprof_record_device device = { .id = 1,
 					       .name = text(host, "memory GT 0"),
 					       .machine = MACHINE_INTEL_GT };
-	add(host, load, IAPROF_RECORD_DEVICE, &device, sizeof device, now);
+	add_record(host, load, IAPROF_RECORD_DEVICE, &device, sizeof device, now);
 	for (uint32_t i = 0; i < STALL_REASON_COUNT; i++) {
 		struct iaprof_record_stall_reason reason = { .id = i, .name = text(host, stall_reason_names[i]) };
-		add(host, load, IAPROF_RECORD_STALL_REASON, &reason, sizeof reason, now);
+		add_record(host, load, IAPROF_RECORD_STALL_REASON, &reason, sizeof reason, now);
 	}
 	/* Addresses in this function do for stacks: what they are called does not matter. */
 	for (uint32_t i = 0; i < STACK_COUNT; i++) {
@@ -194,7 +194,7 @@ static void send_definitions(const struct iaprof_host *host, struct stall_load *
 								  .size = OBJECT_SIZE,
 								  .instruction_base = HEAP,
 								  .path = path };
-			add(host, load, IAPROF_RECORD_CODE_OBJECT, &code, sizeof code, now);
+			add_record(host, load, IAPROF_RECORD_CODE_OBJECT, &code, sizeof code, now);
 		}
 		struct iaprof_record_kernel record = { .id = kernel + 1,
 						       .code_object = object,
@@ -202,7 +202,7 @@ static void send_definitions(const struct iaprof_host *host, struct stall_load *
 						       .name = text(host, image_kernel->name),
 						       .address = kernel_address(load, kernel),
 						       .size = image_kernel->size };
-		add(host, load, IAPROF_RECORD_KERNEL, &record, sizeof record, now);
+		add_record(host, load, IAPROF_RECORD_KERNEL, &record, sizeof record, now);
 		send_launch(host, load, kernel, now);
 	}
 	send_batch(host, load);
@@ -221,7 +221,7 @@ static void flush(const struct iaprof_host *host, struct stall_load *load, uint6
 		send_launch(host, load, kernel, now);
 	for (uint32_t i = 0; i < load->fold.count; i++) {
 		fold_get(&load->fold, i, &record.sample.address, record.counts);
-		add(host, load, IAPROF_RECORD_STALL_SAMPLE, &record, sizeof record, now);
+		add_record(host, load, IAPROF_RECORD_STALL_SAMPLE, &record, sizeof record, now);
 	}
 	send_batch(host, load);
 	fold_clear(&load->fold);

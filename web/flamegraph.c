@@ -75,8 +75,8 @@ static int child_start(struct child *child, char **arguments)
 	return result;
 }
 
-/* Reads what a pipe has. Returns false at its end, and when there is more than the limit. */
-static bool take(int *pipe, struct text *text, size_t limit)
+/* Reads the available bytes of a pipe. Returns false at its end, and when there are more than the limit. */
+static bool read_pipe(int *pipe, struct text *text, size_t limit)
 {
 	ssize_t got = text_reserve(text, CHUNK) ? read(*pipe, text->data + text->size, CHUNK) : -1;
 	if (got > 0)
@@ -88,7 +88,7 @@ static bool take(int *pipe, struct text *text, size_t limit)
 	return got == 0;
 }
 
-/* The last message is the one that explains a failure. */
+/* Keeps the end of the messages: the last one explains a failure. */
 static void keep_end(struct text *messages)
 {
 	if (messages->size <= MESSAGES_SIZE_MAX)
@@ -115,9 +115,9 @@ static int child_read(struct child *child, int stop, struct text *page, struct t
 			continue;
 		if (pipes[2].revents)
 			return -ECANCELED;
-		if (pipes[0].revents && !take(&child->output, page, FLAMEGRAPH_SIZE_MAX))
+		if (pipes[0].revents && !read_pipe(&child->output, page, FLAMEGRAPH_SIZE_MAX))
 			return page->failed ? -ENOMEM : -EFBIG;
-		if (pipes[1].revents && !take(&child->errors, messages, SIZE_MAX))
+		if (pipes[1].revents && !read_pipe(&child->errors, messages, SIZE_MAX))
 			return -ENOMEM;
 		keep_end(messages);
 	}
@@ -147,7 +147,7 @@ static void explain(int result, const struct text *messages, struct text *why)
 	const char *line = messages->data;
 	while (length && (line[length - 1] == '\n' || line[length - 1] == '\0'))
 		length--;
-	/* The last line has the error. */
+	/* The last line contains the error. */
 	const char *last = length ? memrchr(line, '\n', length) : NULL;
 	CLEANUP_FREE char *text =
 		length ? strndup(last ? last + 1 : line, length - (size_t)(last ? last + 1 - line : 0)) : NULL;

@@ -42,7 +42,7 @@ struct cuda {
 	bool is_open;
 	struct process *processes[PROCESSES_MAX];
 	size_t process_count, process_total;
-	uint64_t refused, told; /* lost launches that were reported */
+	uint64_t refused, lost_reported; /* lost_reported: lost launches that were reported */
 	uint64_t reported[CUDA_DROP_COUNT];
 	uint64_t last_read;
 };
@@ -143,27 +143,27 @@ static int set_environment(struct cuda *cuda, bool has_stacks)
 		      : 0;
 }
 
-static int asked(void *instance, int fd, uint32_t ready)
+static int requests_ready(void *instance, int fd, uint32_t ready)
 {
 	(void)fd, (void)ready;
 	launches_ask(&((struct cuda *)instance)->launches);
 	return 0;
 }
 
-static int code_came(void *instance, int fd, uint32_t ready)
+static int code_ready(void *instance, int fd, uint32_t ready)
 {
 	(void)fd, (void)ready;
 	launches_read_code(&((struct cuda *)instance)->launches);
 	return 0;
 }
 
-static int answered(void *instance, const struct iaprof_unwind_table *table,
-		    const struct iaprof_unwind_process *process)
+static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+			   const struct iaprof_unwind_process *process)
 {
 	return launches_answer(&((struct cuda *)instance)->launches, table, process);
 }
 
-static void launched(void *context, const struct cuda_launch_event *event)
+static void process_launch(void *context, const struct cuda_launch_event *event)
 {
 	struct cuda *cuda = context;
 	for (size_t i = 0; i < cuda->process_count; i++)
@@ -188,11 +188,11 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	snprintf(reason, sizeof reason, cuda->launches_taken ? "stacks=no" : "launches=no");
-	const struct launches_callbacks callbacks = { asked, answered, code_came };
+	const struct launches_callbacks callbacks = { requests_ready, tables_received, code_ready };
 	cuda->launches.python_choice = (enum python_choice)cuda->python;
 	bool has_stacks = cuda->launches_taken && cuda->stacks &&
 			  !launches_open(&cuda->launches, host, cuda->library_path, &callbacks, reason, sizeof reason);
-	cuda->launches.take = launched;
+	cuda->launches.take = process_launch;
 	cuda->launches.context = cuda;
 	if (!has_stacks) {
 		host->log(host, IAPROF_LOG_WARNING, "launches have no stacks: %s", reason);
@@ -239,9 +239,10 @@ static void report_losses(struct cuda *cuda)
 			host->lost(host, reasons[i], cuda->last_read, more, 0, 0);
 		cuda->reported[i] += more;
 	}
-	if (lost > cuda->told)
-		host->lost(host, "launches: no room for their stacks", cuda->last_read, lost - cuda->told, 0, 0);
-	cuda->told = lost;
+	if (lost > cuda->lost_reported)
+		host->lost(host, "launches: no room for their stacks", cuda->last_read, lost - cuda->lost_reported, 0,
+			   0);
+	cuda->lost_reported = lost;
 }
 
 /* Reads what all processes sent. Returns whether any of them has more. */
@@ -251,7 +252,7 @@ static void read_all(struct cuda *cuda)
 	accept_all(cuda);
 	for (size_t i = 0; i < cuda->process_count; i++)
 		(void)process_read(cuda->processes[i]);
-	/* A launch is of a process that is here until its launches were read. */
+	/* A process is kept until its launches were read. */
 	launches_read(&cuda->launches);
 	for (size_t i = cuda->process_count; i-- > 0;) {
 		if (process_read(cuda->processes[i]))

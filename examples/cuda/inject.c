@@ -19,22 +19,25 @@
 #define EXPORT __attribute__((visibility("default")))
 
 #define CUBIN_SIZE_MAX (UINT64_C(256) << 20)
-/* Calls of one thread after which others are thought not to call now. */
+/* Number of consecutive calls of one thread after which other threads are assumed not to call. */
 #define CALLS_ALONE 16
-/* How long launch callbacks are on at a time, after a time in which they are always on. */
+/* Duration of a slice in which launch callbacks are on, and of the initial time in which they are always on. */
 #define SLICE_MS 10
 #define ALL_LAUNCHES_MS 1000
-/* More than a callback adds to a launch, and the part of a program's time that all of them may take. */
+/*
+ * Upper bound of the time that a callback adds to a launch, and the reciprocal of the share of the program's time that
+ * all callbacks may take.
+ */
 #define CALLBACK_NS 1000
 #define PART_OF_TIME 400
-/* In slices: they are at most 300 ms apart, so that launches are still reported in time. */
+/* Maximum interval in slices: they are at most 300 ms apart, so that launches are reported in time. */
 #define INTERVAL_MAX 30
 #define READ_MS 250
-/* The driver's kernels take little time for less. */
+/* Minimum size of a memory operation whose kernel in the driver is counted: smaller ones take little time. */
 #define LARGE_MEMORY (UINT64_C(256) << 10)
 #define NANOSECONDS 1000000000ull
 #define EXIT_WAIT_SECONDS 5
-/* Calls after which it is judged how many of them were made while another thread was within one. */
+/* Number of calls after which the share of overlapping ones is judged. */
 #define CALLS_JUDGED 10000u
 
 struct library {
@@ -50,8 +53,8 @@ struct library {
 	bool has_callbacks, is_disabling;
 	uint32_t inside;      /* threads within a call */
 	uint32_t overlapping; /* calls that began while another thread was within one */
-	bool is_overlap_told;
-	uint32_t last_thread, alone; /* and how many calls it has made without another thread's between them */
+	bool is_overlap_reported;
+	uint32_t last_thread, alone; /* the last thread that made a call, and the number of its consecutive calls */
 
 	pthread_t reader;
 	pthread_mutex_t stop_lock;
@@ -143,15 +146,16 @@ static void set_callbacks(bool enable)
 }
 
 /*
- * CUPTI 13 never calls a thread back again if callbacks are disabled while it is within a call. So a thread disables
- * them when it leaves a call and no other thread is within one or has called lately; until then, they do nothing.
+ * CUPTI 13 makes no further callbacks on a thread if they are disabled during one of its calls. Therefore a thread
+ * disables them at the end of a call, when no other thread is within a call or has made one lately; until then,
+ * callbacks do nothing.
  */
-static __thread bool is_inside;
+static __thread bool is_in_call;
 
-static void enter_call(void)
+static void begin_call(void)
 {
 	uint32_t thread = launch_thread();
-	is_inside = true;
+	is_in_call = true;
 	if (__atomic_fetch_add(&library.inside, 1, __ATOMIC_RELAXED))
 		__atomic_fetch_add(&library.overlapping, 1, __ATOMIC_RELAXED);
 	bool is_last = __atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == thread;
@@ -160,11 +164,11 @@ static void enter_call(void)
 	__atomic_store_n(&library.alone, alone, __ATOMIC_RELAXED);
 }
 
-static void leave_call(void)
+static void end_call(void)
 {
-	if (!is_inside)
+	if (!is_in_call)
 		return;
-	is_inside = false;
+	is_in_call = false;
 	bool is_alone = !__atomic_sub_fetch(&library.inside, 1, __ATOMIC_RELAXED) &&
 			__atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == launch_thread() &&
 			__atomic_load_n(&library.alone, __ATOMIC_RELAXED) >= CALLS_ALONE;
@@ -176,7 +180,7 @@ static void leave_call(void)
 	pthread_mutex_unlock(&library.callbacks_lock);
 }
 
-static void called(uint32_t id, const struct cupti_callback_data *call)
+static void handle_call(uint32_t id, const struct cupti_callback_data *call)
 {
 	size_t i = 0;
 	while (i < sizeof calls / sizeof *calls && calls[i].id != id)
@@ -184,8 +188,8 @@ static void called(uint32_t id, const struct cupti_callback_data *call)
 	if (i == sizeof calls / sizeof *calls)
 		return;
 	if (call->site != CUPTI_SITE_ENTER)
-		return leave_call();
-	enter_call();
+		return end_call();
+	begin_call();
 	const struct cupti_memory_call *memory = call->parameters;
 	if (!calls[i].size && call->symbol)
 		launch_counts_add(&library.launches, call->symbol);
@@ -201,7 +205,7 @@ static void called_back(void *data, uint32_t domain, uint32_t id, const void *pa
 	if (domain == CUPTI_DOMAIN_RESOURCE)
 		resource_changed(id, parameters);
 	else if (domain == CUPTI_DOMAIN_DRIVER)
-		called(id, parameters);
+		handle_call(id, parameters);
 }
 
 static void count_launches(uint64_t weight)
@@ -231,7 +235,7 @@ static void wait_ms(uint64_t ms)
 		;
 }
 
-/* How often the program launches, measured while callbacks are on. */
+/* Launch rate of the program, measured while callbacks are on. */
 struct launch_rate {
 	uint64_t from, callbacks; /* when they were switched on */
 	double per_second;
@@ -243,7 +247,7 @@ static void measure_from(struct launch_rate *rate)
 	rate->callbacks = __atomic_load_n(&library.launches.callbacks, __ATOMIC_RELAXED);
 }
 
-/* Ends a measurement. A single slice may be within a pause of the program. */
+/* Ends a measurement. Averages slices, because one may coincide with a pause of the program. */
 static void measure(struct launch_rate *rate)
 {
 	uint64_t elapsed = sampling_clock() - rate->from + 1;
@@ -252,20 +256,22 @@ static void measure(struct launch_rate *rate)
 	rate->per_second = rate->per_second ? (7 * rate->per_second + now) / 8 : now;
 }
 
-/* While CUPTI samples, launches of several threads wait for each other, even if nothing is sampled. */
-static void tell_overlap(void)
+/* Warns that launches of several threads wait for each other while CUPTI samples, even if nothing is sampled. */
+static void report_overlap(void)
 {
 	uint64_t callbacks = __atomic_load_n(&library.launches.callbacks, __ATOMIC_RELAXED);
 	uint64_t overlapping = __atomic_load_n(&library.overlapping, __ATOMIC_RELAXED);
-	if (library.is_overlap_told || !library.is_sampling || callbacks < CALLS_JUDGED || overlapping < callbacks / 4)
+	if (library.is_overlap_reported || !library.is_sampling || callbacks < CALLS_JUDGED ||
+	    overlapping < callbacks / 4)
 		return;
-	library.is_overlap_told = true;
-	writer_say(&library.writer, true,
-		   "several threads launch kernels at the same time, which CUPTI makes wait for each other while it "
-		   "samples: the program may be several times slower (sampling=no records only launches)");
+	library.is_overlap_reported = true;
+	writer_send_message(
+		&library.writer, true,
+		"several threads launch kernels at the same time, which CUPTI makes wait for each other while it "
+		"samples: the program may be several times slower (sampling=no records only launches)");
 }
 
-/* Returns the interval between slices, in slices, with which callbacks take their part of the program's time. */
+/* Returns the interval between slices, in slices, at which callbacks use 1/PART_OF_TIME of the program's time. */
 static uint64_t interval_of(const struct launch_rate *rate)
 {
 	double interval = 1 + rate->per_second * CALLBACK_NS * PART_OF_TIME / NANOSECONDS;
@@ -273,7 +279,7 @@ static uint64_t interval_of(const struct launch_rate *rate)
 }
 
 /*
- * Returns the number of launches that one in a slice stands for: the slice's, and those since the one before. A
+ * Returns the number of launches that one launch in a slice represents: itself and those since the previous slice. A
  * fraction is rounded at random, so that sums are right.
  */
 static uint64_t weight_of(uint64_t since, uint64_t length, uint64_t random)
@@ -283,8 +289,8 @@ static uint64_t weight_of(uint64_t since, uint64_t length, uint64_t random)
 }
 
 /*
- * Callbacks slow each launch. Unless all launches are wanted, or the program launches seldom, they are on in short
- * slices, which begin at random times, and a launch in a slice stands for those since the slice before. Samples are
+ * Callbacks slow each launch. Unless all launches are requested, or the program launches rarely, they are on in short
+ * slices, which begin at random times, and a launch in a slice represents those since the previous slice. Samples are
  * read as often as CUPTI itself reads them: each time, there is a record for each instruction that was sampled.
  */
 static void *read_all(void *argument)
@@ -316,7 +322,7 @@ static void *read_all(void *argument)
 		}
 		counted_until = sampling_clock();
 		pthread_mutex_unlock(&library.stop_lock);
-		tell_overlap();
+		report_overlap();
 		if (sampling_clock() >= read_next) {
 			read_next = sampling_clock() + library.settings.sleep * 1000000ull;
 			sampling_read(library.sampling);
@@ -366,17 +372,16 @@ static bool subscribe(void)
 	int error = library.cupti.subscribe(&library.subscriber, called_back, NULL);
 	if (error) {
 		bool is_held = error == CUPTI_MULTIPLE_SUBSCRIBERS;
-		writer_say(&library.writer, true, "the program is not profiled: %s%s (CUPTI error %d)",
-			   is_held ? cupti_holder() : "cuptiSubscribe failed", is_held ? " holds CUPTI" : "", error);
+		writer_send_message(&library.writer, true, "the program is not profiled: %s%s (CUPTI error %d)",
+				    is_held ? cupti_holder() : "cuptiSubscribe failed", is_held ? " holds CUPTI" : "",
+				    error);
 		return false;
 	}
 	for (size_t i = 0; !error && i < sizeof resources / sizeof *resources; i++)
 		error = library.cupti.enable_callback(1, library.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
 	if (error) {
-		writer_say(&library.writer, true,
-			   "the program is not profiled: cuptiEnableCallback failed (CUPTI "
-			   "error %d)",
-			   error);
+		writer_send_message(&library.writer, true,
+				    "the program is not profiled: cuptiEnableCallback failed (CUPTI error %d)", error);
 		(void)library.cupti.unsubscribe(library.subscriber);
 		return false;
 	}
@@ -415,8 +420,9 @@ static void start(void)
 		return;
 	library.launches.writer = &library.writer;
 	if (!cupti_find(&library.cupti))
-		return writer_say(&library.writer, true,
-				  "the program is not profiled: no libcupti.so found (set " CUDA_CUPTI_VARIABLE ")");
+		return writer_send_message(&library.writer, true,
+					   "the program is not profiled: no libcupti.so found (set " CUDA_CUPTI_VARIABLE
+					   ")");
 	library.sampling = sampling_new(&library.cupti, &library.writer, &library.settings);
 	if (!library.sampling)
 		return;

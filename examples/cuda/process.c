@@ -21,7 +21,7 @@
 #define MESSAGES_AT_ONCE 64
 #define NUMBERS_MAX 65536u
 #define MODULES_MAX 65536u
-/* 4 MiB of stacks; a kernel beyond has no stack in the launches that are counted at the end. */
+/* Limit on stored stacks, 4 MiB; launches of further kernels that are counted at the end have no stack. */
 #define KEPT_ADDRESSES_MAX ((size_t)1 << 19)
 #define MESSAGES_MAX 20u
 #define FILES_MAX 256u
@@ -51,7 +51,7 @@ struct process {
 	struct cuda_ring *ring;
 	uint64_t ring_size, tail;
 	uint64_t dropped[CUDA_DROP_COUNT];
-	ARRAY(uint32_t) functions;       /* KERNEL ids of what is sampled, by id - 1 */
+	ARRAY(uint32_t) functions;       /* KERNEL ids of sampled functions, by id - 1 */
 	ARRAY(struct launched) launched; /* by id - 1 */
 	size_t kept;                     /* addresses of their stacks */
 	ARRAY(struct module) modules;
@@ -295,7 +295,7 @@ static void take_kernel(struct process *process, const struct cuda_kernel *recor
 		(struct launched){ .kernel = add_kernel(process, 0, text_of(session, text, record->length)) };
 }
 
-/* Returns what is known of a kernel by the library's id, or NULL. */
+/* Returns a kernel by the library's id, or NULL. */
 static struct launched *find_launched(struct process *process, uint64_t id)
 {
 	if (id && id <= process->launched.count)
@@ -311,7 +311,7 @@ static void add_launch(struct session *session, const struct launched *launched,
 	emit(session, launch);
 }
 
-/* Ids of stacks live for seconds only. */
+/* Stores a stack, because stack ids are valid only for seconds. */
 static void keep_stack(struct process *process, struct launched *launched, uint32_t tid, const uint64_t *addresses,
 		       size_t depth)
 {
@@ -466,13 +466,13 @@ union record {
 	char bytes[sizeof(struct cuda_function) + CUDA_NAME_MAX + 8];
 };
 
-/* Returns whether a record of this size has its struct, and text of this length behind it. */
+/* Returns whether a record has room for its struct, of this size, and a text of this length. */
 static bool has(const union record *record, size_t size, uint64_t length)
 {
 	return record->header.size >= size && length <= record->header.size - size;
 }
 
-static void take(struct process *process, const union record *record)
+static void process_record(struct process *process, const union record *record)
 {
 	struct session *session = process->session;
 	const char *bytes = record->bytes;
@@ -558,7 +558,7 @@ static bool read_ring(struct process *process)
 		copy_from(process, process->tail, &record, size);
 		record.header.size = size;
 		process->tail += size;
-		take(process, &record);
+		process_record(process, &record);
 	}
 	if (is_damaged) {
 		process->session->unknown++;

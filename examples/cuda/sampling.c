@@ -232,15 +232,17 @@ void sampling_add(struct sampling *sampling, cupti_context handle)
 	int error = 0;
 	const char *failed = "too many contexts";
 	if (!lock_soon(sampling))
-		return writer_say(sampling->writer, true, "a context is not sampled: another one is being read");
+		return writer_send_message(sampling->writer, true,
+					   "a context is not sampled: another one is being read");
 	if (sampling->count < CONTEXTS_MAX)
 		failed = add_context(sampling, handle, &error);
 	pthread_mutex_unlock(&sampling->lock);
 	if (failed)
-		writer_say(sampling->writer, true, "no stall samples: %s failed with CUPTI error %d%s", failed, error,
-			   error == 35 ? " (GPU counters are for root alone: run as root, or load the driver with "
-					 "NVreg_RestrictProfilingToAdminUsers=0)"
-				       : "");
+		writer_send_message(sampling->writer, true, "no stall samples: %s failed with CUPTI error %d%s", failed,
+				    error,
+				    error == 35 ? " (GPU counters are for root alone: run as root, or load the driver "
+						  "with NVreg_RestrictProfilingToAdminUsers=0)"
+						: "");
 }
 
 static uint64_t hash_of(uint64_t crc, const char *name)

@@ -91,7 +91,7 @@ void writer_drop(struct writer *writer, enum cuda_drop kind, uint64_t count)
 	__atomic_fetch_add(&writer->ring->dropped[kind], count, __ATOMIC_RELAXED);
 }
 
-static void copy(struct writer *writer, const void *bytes, size_t size)
+static void copy_to_ring(struct writer *writer, const void *bytes, size_t size)
 {
 	char *data = (char *)writer->ring + CUDA_RING_HEAD_SIZE;
 	uint64_t at = writer->head % CUDA_RING_SIZE;
@@ -110,9 +110,9 @@ bool writer_put(struct writer *writer, const void *record, size_t size, const vo
 	uint64_t used = writer->head - __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE);
 	bool fits = used <= CUDA_RING_SIZE && size + length + padding <= CUDA_RING_SIZE - used;
 	if (fits) {
-		copy(writer, record, size);
-		copy(writer, text, length);
-		copy(writer, zeros, padding);
+		copy_to_ring(writer, record, size);
+		copy_to_ring(writer, text, length);
+		copy_to_ring(writer, zeros, padding);
 		__atomic_store_n(&writer->ring->head, writer->head, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&writer->lock);
@@ -124,7 +124,7 @@ bool writer_put(struct writer *writer, const void *record, size_t size, const vo
 	return fits;
 }
 
-void writer_say(struct writer *writer, bool is_error, const char *format, ...)
+void writer_send_message(struct writer *writer, bool is_error, const char *format, ...)
 {
 	char text[1024];
 	va_list arguments;

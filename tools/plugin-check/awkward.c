@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data that a sink has to cope with: see awkward.h. */
+/* Unusual data that a sink must handle: see awkward.h. */
 #include "awkward.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static const LONGER(struct iaprof_value) values[] = {
 	{ .known = { .stack = 1, .value_type = 0, .value = 0, .count = 1 }, .appended = UINT64_MAX },
 	{ .known = { .stack = 1, .value_type = 1, .value = 1, .count = UINT64_MAX }, .appended = UINT64_MAX },
 };
-/* Of two runs. */
+/* Value types of a differential profile. */
 static const LONGER(struct iaprof_value_type) compared_types[] = {
 	{ .known = { .name = "cpu", .unit = "nanoseconds", .before_factor = 1 }, .appended = UINT64_MAX },
 	{ .known = { .name = "a/../b c\n;\"", .unit = "", .before_factor = 1e300 }, .appended = UINT64_MAX },
@@ -95,12 +95,12 @@ struct iaprof_profile awkward_difference(void)
 	profile.values = compared_values;
 	profile.before_begin = profile.before_end = UINT64_MAX;
 	profile.before_metadata = metadata;
-	profile.normalization = UINT32_MAX; /* one of the future */
+	profile.normalization = UINT32_MAX; /* a value of a future version */
 	return profile;
 }
 
 /* Appends a record; returns it, zeroed after its header, for the caller to fill. */
-static void *add(struct awkward_batch *batch, uint16_t type, uint32_t size)
+static void *add_record(struct awkward_batch *batch, uint16_t type, uint32_t size)
 {
 	struct iaprof_record *record = (struct iaprof_record *)(batch->records + batch->size);
 	memset(record, 0, size);
@@ -114,7 +114,7 @@ static void add_string(struct awkward_batch *batch, uint32_t id, const char *tex
 {
 	uint32_t length = (uint32_t)strlen(text);
 	uint32_t size = (uint32_t)(sizeof(struct iaprof_record_string) + length + 8) & ~7u;
-	struct iaprof_record_string *string = add(batch, IAPROF_RECORD_STRING, size);
+	struct iaprof_record_string *string = add_record(batch, IAPROF_RECORD_STRING, size);
 	string->id = id;
 	string->length = length;
 	memcpy(string + 1, text, length);
@@ -126,43 +126,43 @@ void awkward_batch_fill(struct awkward_batch *batch)
 	add_string(batch, 1, "a;b\n\"c\",\x1b[31m\xff");
 	add_string(batch, 2, "");
 
-	struct iaprof_record_stack *stack = add(batch, IAPROF_RECORD_STACK, sizeof *stack + sizeof(uint64_t));
+	struct iaprof_record_stack *stack = add_record(batch, IAPROF_RECORD_STACK, sizeof *stack + sizeof(uint64_t));
 	stack->id = 1;
 	stack->count = 1;
 	stack->pid = 1;
-	struct iaprof_record_value_type *type = add(batch, IAPROF_RECORD_VALUE_TYPE, sizeof *type);
+	struct iaprof_record_value_type *type = add_record(batch, IAPROF_RECORD_VALUE_TYPE, sizeof *type);
 	type->id = type->name = type->unit = 1;
-	struct iaprof_record_source *source = add(batch, IAPROF_RECORD_SOURCE, sizeof *source);
+	struct iaprof_record_source *source = add_record(batch, IAPROF_RECORD_SOURCE, sizeof *source);
 	source->number = source->name = 1;
-	struct iaprof_record_process *process = add(batch, IAPROF_RECORD_PROCESS, sizeof *process);
+	struct iaprof_record_process *process = add_record(batch, IAPROF_RECORD_PROCESS, sizeof *process);
 	process->pid = process->name = 1;
-	process->event = UINT32_MAX; /* an event of the future */
-	struct iaprof_record_mapping *mapping = add(batch, IAPROF_RECORD_MAPPING, sizeof *mapping);
+	process->event = UINT32_MAX; /* an event of a future version */
+	struct iaprof_record_mapping *mapping = add_record(batch, IAPROF_RECORD_MAPPING, sizeof *mapping);
 	mapping->pid = mapping->path = 1;
 	mapping->start = mapping->size = UINT64_MAX;
-	/* One that is longer than this version's struct. */
-	struct iaprof_record_sample *sample = add(batch, IAPROF_RECORD_SAMPLE, sizeof *sample + 64);
+	/* A record that is longer than this version's struct. */
+	struct iaprof_record_sample *sample = add_record(batch, IAPROF_RECORD_SAMPLE, sizeof *sample + 64);
 	sample->pid = sample->user_stack = sample->value_type = 1;
 	sample->count = sample->value = UINT64_MAX;
-	/* Ids that nothing defined: what a damaged capture holds. */
-	sample = add(batch, IAPROF_RECORD_SAMPLE, sizeof *sample);
+	/* Undefined ids, as in a damaged capture. */
+	sample = add_record(batch, IAPROF_RECORD_SAMPLE, sizeof *sample);
 	sample->user_stack = sample->kernel_stack = sample->value_type = sample->name = 12345;
-	struct iaprof_record_counter_value *value = add(batch, IAPROF_RECORD_COUNTER_VALUE, sizeof *value);
+	struct iaprof_record_counter_value *value = add_record(batch, IAPROF_RECORD_COUNTER_VALUE, sizeof *value);
 	value->counter = 7;
-	struct iaprof_record_stall_sample *stall = add(batch, IAPROF_RECORD_STALL_SAMPLE, sizeof *stall + 8);
+	struct iaprof_record_stall_sample *stall = add_record(batch, IAPROF_RECORD_STALL_SAMPLE, sizeof *stall + 8);
 	stall->reason_count = 1;
 	struct iaprof_record_frames *answer =
-		add(batch, IAPROF_RECORD_FRAMES, sizeof *answer + sizeof(struct iaprof_record_frame));
+		add_record(batch, IAPROF_RECORD_FRAMES, sizeof *answer + sizeof(struct iaprof_record_frame));
 	answer->frame_count = 1;
 	struct iaprof_record_code_function *function =
-		add(batch, IAPROF_RECORD_CODE_FUNCTION, sizeof *function + 2 * sizeof(struct iaprof_attribute));
-	function->attribute_count = 2; /* of no name, and with one that nobody defined */
+		add_record(batch, IAPROF_RECORD_CODE_FUNCTION, sizeof *function + 2 * sizeof(struct iaprof_attribute));
+	function->attribute_count = 2; /* without a name, and with an undefined one */
 	((struct iaprof_attribute *)(function + 1))[1].name = 12345;
 	function->name = function->shown_name = 1;
 	function->flags = UINT32_MAX;
 	struct iaprof_record_code_listing *listing =
-		add(batch, IAPROF_RECORD_CODE_LISTING,
-		    sizeof *listing + sizeof(struct iaprof_listed_instruction) + sizeof(struct iaprof_producer));
+		add_record(batch, IAPROF_RECORD_CODE_LISTING,
+			   sizeof *listing + sizeof(struct iaprof_listed_instruction) + sizeof(struct iaprof_producer));
 	*listing = (struct iaprof_record_code_listing){ .header = listing->header,
 							.id = 1,
 							.name = 12345,
@@ -173,30 +173,31 @@ void awkward_batch_fill(struct awkward_batch *batch)
 	*(struct iaprof_listed_instruction *)(listing + 1) = (struct iaprof_listed_instruction){
 		.offset = UINT64_MAX, .size = UINT32_MAX, .name = 12345, .file = 12345, .producer_count = 1
 	};
-	struct iaprof_record_source_text *source_text = add(batch, IAPROF_RECORD_SOURCE_TEXT, sizeof *source + 8);
+	struct iaprof_record_source_text *source_text =
+		add_record(batch, IAPROF_RECORD_SOURCE_TEXT, sizeof *source + 8);
 	source_text->file = 12345; /* a part from the middle of a file whose beginning was lost */
 	source_text->size = IAPROF_SOURCE_TEXT_SIZE_MAX;
 	source_text->offset = 4096;
 	source_text->length = 1;
 	*(char *)(source_text + 1) = 'x';
 	struct iaprof_record_stack_frames *named =
-		add(batch, IAPROF_RECORD_STACK_FRAMES, sizeof *named + sizeof(struct iaprof_record_frame));
+		add_record(batch, IAPROF_RECORD_STACK_FRAMES, sizeof *named + sizeof(struct iaprof_record_frame));
 	named->stack = named->frame_count = 1;
 	((struct iaprof_record_frame *)(named + 1))->name = 12345;
 	struct iaprof_record_module *module =
-		add(batch, IAPROF_RECORD_MODULE, sizeof *module + IAPROF_MODULE_BUILD_ID_SIZE_MAX);
+		add_record(batch, IAPROF_RECORD_MODULE, sizeof *module + IAPROF_MODULE_BUILD_ID_SIZE_MAX);
 	module->path = 12345;
 	module->build_id_size = IAPROF_MODULE_BUILD_ID_SIZE_MAX;
-	add(batch, IAPROF_RECORD_METADATA, sizeof(struct iaprof_record_metadata));
-	add(batch, IAPROF_RECORD_DEVICE, sizeof(struct iaprof_record_device));
-	add(batch, IAPROF_RECORD_CODE_OBJECT, sizeof(struct iaprof_record_code_object));
-	add(batch, IAPROF_RECORD_CODE_OBJECT_UNLOAD, sizeof(struct iaprof_record_code_object_unload));
-	add(batch, IAPROF_RECORD_KERNEL, sizeof(struct iaprof_record_kernel));
-	add(batch, IAPROF_RECORD_LAUNCH, sizeof(struct iaprof_record_launch));
-	add(batch, IAPROF_RECORD_STALL_REASON, sizeof(struct iaprof_record_stall_reason));
-	add(batch, IAPROF_RECORD_CALL, sizeof(struct iaprof_record_call));
-	add(batch, IAPROF_RECORD_COUNTER, sizeof(struct iaprof_record_counter));
-	add(batch, IAPROF_RECORD_FINDING, sizeof(struct iaprof_record_finding));
-	add(batch, IAPROF_RECORD_LOST, sizeof(struct iaprof_record_lost));
-	add(batch, UINT16_MAX, 128); /* a type of the future */
+	add_record(batch, IAPROF_RECORD_METADATA, sizeof(struct iaprof_record_metadata));
+	add_record(batch, IAPROF_RECORD_DEVICE, sizeof(struct iaprof_record_device));
+	add_record(batch, IAPROF_RECORD_CODE_OBJECT, sizeof(struct iaprof_record_code_object));
+	add_record(batch, IAPROF_RECORD_CODE_OBJECT_UNLOAD, sizeof(struct iaprof_record_code_object_unload));
+	add_record(batch, IAPROF_RECORD_KERNEL, sizeof(struct iaprof_record_kernel));
+	add_record(batch, IAPROF_RECORD_LAUNCH, sizeof(struct iaprof_record_launch));
+	add_record(batch, IAPROF_RECORD_STALL_REASON, sizeof(struct iaprof_record_stall_reason));
+	add_record(batch, IAPROF_RECORD_CALL, sizeof(struct iaprof_record_call));
+	add_record(batch, IAPROF_RECORD_COUNTER, sizeof(struct iaprof_record_counter));
+	add_record(batch, IAPROF_RECORD_FINDING, sizeof(struct iaprof_record_finding));
+	add_record(batch, IAPROF_RECORD_LOST, sizeof(struct iaprof_record_lost));
+	add_record(batch, UINT16_MAX, 128); /* a type of a future version */
 }
