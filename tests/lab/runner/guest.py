@@ -22,9 +22,10 @@ MEMORY_MIB = 3072
 EDU_SLOTS = ('10', '11', '12')
 # Software emulation on a busy machine is slow, which is not the guest kernel's fault: its watchdogs get more time.
 # no_timer_check: at boot, Linux expects ten timer interrupts within a time that a busy machine exceeds, and panics.
+# damon_stat: samples accesses to memory all the time, for statistics.
 # norandmaps: QEMU finds translated code by its virtual address, and would translate every program anew at each start.
 KERNEL_ARGUMENTS = ('console=ttyS0 panic=-1 loglevel=4 mitigations=off tsc=reliable watchdog_thresh=60 log_buf_len=16M '
-                    'rcupdate.rcu_cpu_stall_timeout=120 no_timer_check norandmaps')
+                    'rcupdate.rcu_cpu_stall_timeout=120 no_timer_check norandmaps damon_stat.enabled=N')
 # Without features that are slow under emulation: erms has memory copied and cleared byte by byte, and smap makes each
 # access of the Linux kernel to a program's memory leave translated code twice.
 PROCESSOR = 'max,la57=off,erms=off,smap=off'
