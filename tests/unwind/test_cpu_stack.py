@@ -1,63 +1,52 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """iaprof's own CPU samples reach main in programs without frame pointers, as soon as their tables are there. TAP."""
-import collections
-import csv
+import contextlib
+import itertools
 import os
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 
-from cases import Skip, require_root, run_cases
+from cases import PATIENCE, Skip, require_root, run_cases, samples
 
-# How long tables may take to come.
-PATIENCE = int(os.environ.get('TEST_PATIENCE', '600'))
 SCENARIOS = os.environ.get('TEST_SCENARIOS', 'frameless signal-stack library thread').split()
 # Copies have only the stack that is in use.
 COPIED = [scenario for scenario in SCENARIOS if scenario in ('frameless', 'thread')]
 OUTERMOST = re.compile(r';(_start|clone3?|__clone3?);|;(__libc_start_main|start_thread)')
 
 
-def shares(path, scenario, seconds, *options):
-    """-> for each quarter of so many seconds, the share of samples with the outermost frame"""
-    with tempfile.TemporaryDirectory() as folder, subprocess.Popen([path, scenario]) as program:
+def shares(path, scenario, options='unwind=tables,'):
+    """-> for each interval of a run, the share of samples with the outermost frame"""
+    with subprocess.Popen([path, scenario]) as program:
         try:
-            subprocess.run([os.environ['TEST_IAPROF'], '-q', '-p', str(program.pid), '-d', f'{seconds}s',
-                            '--interval', f'{250 * seconds}ms',
-                            '-s', ':'.join(('cpu-stack', *options)), '-k', 'csv:rows=stacks,output=out.csv'],
-                           check=True, cwd=folder, timeout=PATIENCE)
+            for stacks in samples(program.pid, f'cpu-stack:{options}'):
+                yield sum(value for stack, value in stacks if OUTERMOST.search(stack)) / sum(value for _, value in stacks)
         finally:
             program.kill()
-        total, reached = collections.Counter(), collections.Counter()
-        with open(pathlib.Path(folder) / 'out.csv', encoding='utf-8', newline='') as file:
-            for row in csv.DictReader(file):
-                if row['value_type'] == 'cpu':
-                    total[row['interval']] += int(row['value'])
-                    reached[row['interval']] += int(row['value']) if OUTERMOST.search(row['stack']) else 0
-        return [reached[interval] / total[interval] for interval in sorted(total)]
-
-
-def until(is_right, path, scenario, *options):
-    """Runs of 2 s and, on a busy machine, of more, until one is right. -> its shares"""
-    begin, seconds = time.monotonic(), 2
-    while not is_right(found := shares(path, scenario, seconds, *options)):
-        if time.monotonic() - begin > PATIENCE:
-            raise AssertionError(f'shares of samples with the outermost frame, by quarter: {found}')
-        seconds = min(2 * seconds, 8)
-    return found
 
 
 def tables(path, scenario):
-    return until(lambda found: max(found) >= 0.99, path, scenario, 'unwind=tables')
+    """Until the tables have been made, stacks are incomplete."""
+    found, end = [], time.monotonic() + PATIENCE
+    with contextlib.closing(shares(path, scenario)) as intervals:
+        for share in intervals:
+            found.append(share)
+            if share >= 0.99:
+                return found
+            if time.monotonic() > end:
+                raise AssertionError(f'shares of samples with the outermost frame, by interval: {found}')
 
 
 def from_the_first(path, scenario):
     """Samples of before the tables are unwound from copies of their stacks."""
-    return until(lambda found: found[0] >= 0.99, path, scenario)
+    with contextlib.closing(shares(path, scenario, '')) as intervals:
+        found = next(intervals)
+    if found < 0.99:
+        raise AssertionError(f'share of samples with the outermost frame: {found}')
+    return [found]
 
 
 def return_probes(path):
@@ -78,7 +67,8 @@ def return_probes(path):
 
 
 def frame_pointers(path):
-    found = shares(path, 'frameless', 1, 'unwind=fp')
+    with contextlib.closing(shares(path, 'frameless', 'unwind=fp,')) as intervals:
+        found = list(itertools.islice(intervals, 3))
     if max(found) > 0.5:
         raise AssertionError(f'frame pointers reach the start: {found}')
     return found

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from cases import run_cases, skip_all
+from cases import PATIENCE, run_cases, skip_all, wait_for_work, wait_until
 
 PROGRAMS = {
     'bash': 'exec bash -c "while :; do x=${x}a; x=${x#aa}; done"',
@@ -19,9 +19,8 @@ PROGRAMS = {
     'python3': "exec /usr/bin/python3 -c 'while True: sorted(str(i) for i in range(1000))'",
     'xz': 'exec xz -9 -c /dev/zero',
 }
-STOPS = 3
+STOPS = 2
 STARTED = 0.25  # s of CPU time
-PATIENCE = 600  # s
 GDB = """
 set debuginfod enabled off
 set backtrace past-main on
@@ -41,26 +40,9 @@ detach
 """
 
 
-def wait_for_state(pid, states):
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
-            if file.read().rpartition(') ')[2][0] in states:
-                return
-        time.sleep(0.01)
-    raise AssertionError(f'process {pid} does not reach the state {states}')
-
-
-def wait_for_work(pid):
-    """Waits until a program that only computes has done so for a while, after it has started."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
-            used = sum(map(int, file.read().rpartition(') ')[2].split()[11:13]))
-        if used > STARTED * os.sysconf('SC_CLK_TCK'):
-            return
-        time.sleep(0.01)
-    raise AssertionError(f'process {pid} does not compute')
+def state(pid):
+    with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
+        return file.read().rpartition(') ')[2][0]
 
 
 def ask_gdb(pid, script):
@@ -92,17 +74,17 @@ def check(command):
         script.write(GDB)
         script.flush()
         try:
-            wait_for_work(program.pid)
+            wait_for_work(program.pid, STARTED)
             with subprocess.Popen([os.environ['UNWIND_SAMPLE'], str(program.pid)], encoding='ascii', stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as unwinder:
                 if unwinder.stdout.readline() != 'ready\n':
                     raise AssertionError('no unwind tables')
                 for _ in range(STOPS):
                     program.send_signal(signal.SIGSTOP)
-                    wait_for_state(program.pid, 'Tt')
+                    wait_until(lambda: state(program.pid) in 'Tt', 'the stop of the program')
                     depths.append(compare(program.pid, unwinder, script.name))
                     program.send_signal(signal.SIGCONT)
-                    wait_for_state(program.pid, 'RSD')
+                    wait_until(lambda: state(program.pid) in 'RSD', 'the program')
                     time.sleep(chance.random() / 10)
                 unwinder.stdin.close()
         finally:

@@ -9,14 +9,13 @@ import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-from cases import Skip, require_root, run_cases
+from cases import PATIENCE, Skip, require_root, run_cases, wait_for_work, wait_until
 
-PATIENCE = int(os.environ.get('TEST_PATIENCE', '600'))
 NODE = 'function spin(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; } for (;;) spin(1e6);'
 JAVA = '''public class Spin {
     static long spin(int n) { long s = 0; for (int i = 0; i < n; i++) s += i % 7; return s; }
@@ -29,17 +28,21 @@ JAVA = '''public class Spin {
 '''
 
 
-def profile(folder, command, during=None, settling=1, seconds=3, **options):
-    """-> (lines of folded stacks, messages) of a command that runs on until it is killed"""
+def profile(folder, command, ending=None, started=0.05, **options):
+    """-> (lines of folded stacks, messages) of a command that runs until it is killed, or ended by a function. It has
+    used so many seconds of CPU time before, and one second in the run, which the tables of stacks come early in."""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options) as program:
         try:
-            time.sleep(settling)
-            with subprocess.Popen([os.environ['TEST_IAPROF'], '-p', str(program.pid), '-d', '10s' if during else f'{seconds}s', '-s', 'cpu-stack',
+            wait_for_work(program.pid, started)
+            with subprocess.Popen([os.environ['TEST_IAPROF'], '-p', str(program.pid), '-s', 'cpu-stack', '--record', 'run',
                                    '-k', 'folded:output=out.folded'], cwd=folder, stderr=subprocess.PIPE,
                                   text=True) as iaprof:
-                if during:
-                    time.sleep(6)  # tables are made first, which a busy machine does slowly
-                    during(program)
+                wait_until(lambda: os.path.exists(f'{folder}/run') or iaprof.poll() is not None, 'the beginning of the run')
+                wait_for_work(program.pid, 1)
+                if ending:
+                    ending(program)
+                else:
+                    iaprof.send_signal(signal.SIGINT)
                 messages = iaprof.communicate(timeout=PATIENCE)[1]
         finally:
             program.kill()
@@ -64,7 +67,7 @@ def double(library, label, remedy):
         arguments = []
         if library:
             arguments = [shutil.copy(LIBRARY, os.path.join(folder, library))]
-        lines, messages = profile(folder, [PROGRAM, *arguments], settling=0.3, seconds=1)
+        lines, messages = profile(folder, [PROGRAM, *arguments])
     require(lines, messages, f'main;{label}')
     require(lines, messages, f'{label}_[j];work')
     if f'{label}: generated code without names' not in messages or remedy not in messages:
@@ -83,7 +86,7 @@ def node(options, name, least):
     if not shutil.which('node'):
         raise Skip('node is not installed')
     with tempfile.TemporaryDirectory() as folder:
-        lines, messages = profile(folder, ['node', *options, '-e', NODE])
+        lines, messages = profile(folder, ['node', *options, '-e', NODE], started=0.5)
     require(lines, messages, name, least)
 
 
@@ -94,7 +97,7 @@ def java(options, name, least):
         (pathlib.Path(folder) / 'Spin.java').write_text(JAVA, encoding='ascii')
         subprocess.run(['javac', 'Spin.java'], check=True, cwd=folder, timeout=PATIENCE)
         lines, messages = profile(folder, ['java', '-XX:+PreserveFramePointer', *options, '-cp', folder, 'Spin', '600'],
-                                  lambda program: program.terminate())
+                                  lambda program: program.terminate(), started=0.5)
     require(lines, messages, name, least)
 
 

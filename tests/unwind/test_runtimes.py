@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of runtimes that keep frame pointers (Go, node, Java) have stacks that are as complete with unwind tables as by
 frame pointers alone. TAP."""
+import contextlib
 import os
 import pathlib
 import re
@@ -10,9 +11,8 @@ import subprocess
 import tempfile
 import time
 
-from cases import run_cases, skip_all
+from cases import PATIENCE, run_cases, samples, skip_all, wait_for_work
 
-PATIENCE = 600  # s
 OUTERMOST = re.compile(r'(_start|_?_?clone3?|__libc_start\w*|start_thread|runtime\.(goexit|mstart|rt0_go|mcall|systemstack)\S*)$')
 GO = """package main
 
@@ -59,16 +59,11 @@ def node(_):
 RUNTIMES = {('go',): go, ('java', 'javac'): java, ('node',): node}
 
 
-def share(pid, folder, way):
-    """-> of the samples of a process, those with an outermost function"""
-    subprocess.run([os.environ['TEST_IAPROF'], '-q', '-p', str(pid), '-d', '2s', '-s', f'cpu-stack:kernel=no,unwind={way}', '-k',
-                    'folded', '-o', 'out'], check=True, cwd=folder, timeout=PATIENCE)
-    total = whole = 0
-    for line in (folder / 'out').read_text('utf-8').splitlines():
-        stack, _, value = line.rpartition(' ')
-        total += int(value)
-        whole += int(value) if any(map(OUTERMOST.match, stack.split(';')[1:])) else 0
-    return whole / max(total, 1)
+def shares(pid, way):
+    """-> of the samples of a process, those with an outermost function, for every 300 samples"""
+    for stacks in samples(pid, f'cpu-stack:kernel=no,unwind={way},', 300):
+        total = sum(value for _, value in stacks)
+        yield sum(value for stack, value in stacks if any(map(OUTERMOST.match, stack.split(';')[1:]))) / total
 
 
 def check(make):
@@ -77,11 +72,14 @@ def check(make):
         folder = pathlib.Path(name)
         with subprocess.Popen(make(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
             try:
-                time.sleep(1)
-                end, chains, tables = time.monotonic() + PATIENCE, share(program.pid, folder, 'fp'), 0
-                while (tables := max(tables, share(program.pid, folder, 'tables'))) < chains:
-                    if time.monotonic() > end:
-                        raise AssertionError(f'whole by frame pointers {chains:.3f}, by tables {tables:.3f}')
+                wait_for_work(program.pid, 0.5)
+                with contextlib.closing(shares(program.pid, 'fp')) as found:
+                    chains, tables = next(found), 0
+                end = time.monotonic() + PATIENCE
+                with contextlib.closing(shares(program.pid, 'tables')) as found:
+                    while (tables := max(tables, next(found))) < chains:
+                        if time.monotonic() > end:
+                            raise AssertionError(f'whole by frame pointers {chains:.3f}, by tables {tables:.3f}')
             finally:
                 program.kill()
     return f'whole by frame pointers {chains:.3f}, by tables {tables:.3f}'

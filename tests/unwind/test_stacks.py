@@ -8,9 +8,8 @@ import os
 import re
 import subprocess
 import sys
-import time
 
-from cases import require_root, run_cases
+from cases import require_root, run_cases, wait_for_work
 
 # The functions of the program, the outermost first, as expressions; what is of libraries is "...". Part of a chain is right,
 # too: the program is on its way there, or back.
@@ -67,8 +66,8 @@ def run(path, scenario):
     own = {word for chain in CHAINS.values() for word in chain.replace('|', ' ').split()} | {'tail_jump'}
     with subprocess.Popen([path, scenario]) as program:
         try:
-            time.sleep(0.2)
-            outcome = subprocess.run([os.environ['UNWIND_SAMPLE'], str(program.pid), str(SAMPLES), '999'], check=True,
+            wait_for_work(program.pid, 0.03)
+            outcome = subprocess.run([os.environ['UNWIND_SAMPLE'], str(program.pid), str(SAMPLES), '3999'], check=True,
                                      encoding='utf-8', stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         finally:
             program.kill()
