@@ -9,7 +9,7 @@ import time
 
 from python_chains import chain_of
 
-ROUNDS = 5
+ROUNDS = 2
 seconds_of = {}
 lock = threading.Lock()
 is_warm = False

@@ -63,7 +63,7 @@ class Profile:
         self.rows = []
         self.process = subprocess.Popen(  # pylint: disable=consider-using-with
             [os.environ['TEST_IAPROF'], '-q', '-p', str(pid), '-i', '250ms', '-s',
-             ':'.join(['cpu-stack', ','.join(['frequency=499', *options])]), '-k', 'csv:lines=yes', '-o', '-'],
+             ':'.join(['cpu-stack', ','.join(['frequency=1499', *options])]), '-k', 'csv:lines=yes', '-o', '-'],
             stdout=subprocess.PIPE, text=True, encoding='utf-8')
         self.reader = csv.DictReader(self.process.stdout)
 
