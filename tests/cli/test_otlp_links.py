@@ -23,7 +23,8 @@ WEIGHTS = {'span_1': 1, 'span_2': 2, 'span_3': 3, 'span_4': 4}
 OTHERS = {'no_record', 'no_span', 'being_written', 'half_a_span', 'wild_pointer', 'kernel_pointer',
           'end_of_page'}
 SIGMAS = 6
-CPU_TIME = 0.75  # s of each run: 750 samples, 40 or so in each of the shortest functions
+FREQUENCY = 2999
+CPU_TIME = 0.25  # s of each run: 750 samples, 40 or so in each of the shortest functions
 NEEDS = [needs_root, needs_sampling, needs_program('gcc')]
 EXPORT = '-Wl,--export-dynamic-symbol=otel_thread_ctx_v1'
 GNU, GNU2 = '-mtls-dialect=gnu', '-mtls-dialect=gnu2'
@@ -73,20 +74,24 @@ def cpu_time(pid):
 
 
 def profile(command, sink='otlp:lines=no', source='cpu-stack:'):
-    """Profiles a program that runs already. -> requests, About"""
+    """Profiles a program that runs already, and is stopped while iaprof starts and ends. -> requests, About"""
     with Receiver() as server:
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
             try:
                 equal(target.stdout.readline(), b'ready\n', 'the program')
-                process = start('-p', str(target.pid), '-s', f'{source}frequency=997,clock=software', '-k',
+                target.send_signal(signal.SIGSTOP)
+                process = start('-p', str(target.pid), '-s', f'{source}frequency={FREQUENCY},clock=software', '-k',
                                 f'{sink},endpoint={server.url}', '-k', 'csv:output=events.csv,rows=events,newline=lf',
                                 '--record', 'run')
                 wait_until(lambda: os.path.exists('run') or process.poll() is not None, 'the beginning of the run')
                 wanted = cpu_time(target.pid) + CPU_TIME
+                target.send_signal(signal.SIGCONT)
                 wait_until(lambda: cpu_time(target.pid) > wanted or process.poll() is not None, 'CPU time')
+                target.send_signal(signal.SIGSTOP)
                 process.send_signal(signal.SIGINT)
                 process.communicate()
             finally:
+                target.send_signal(signal.SIGCONT)
                 target.stdin.close()
         equal(process.returncode, COMPLETE, 'exit status')
         return [Request(body) for body in server.bodies], about_run()

@@ -11,7 +11,7 @@ from harness import (COMPLETE, FAILING_SOURCE, USAGE, Skip, case, end, equal, ia
                      needs_sampling, read, require, start, wait_until, write)
 
 SAMPLED = ['-s', 'cpu-stack:frequency=997,clock=software,drain=100ms', '-k', 'folded', '-o', 'out', '--record', 'run']
-CPU_TICKS = 30  # of 10 ms: 300 samples
+CPU_TICKS = 10  # of 10 ms: 100 samples
 FIRST, SECOND = '3f2a' + 'b' * 60, '3f2c' + '0' * 60
 
 
@@ -82,12 +82,13 @@ def ranks():
 
 @case('-p: descendants of before and of later, until the last one has ended', needs=[needs_sampling])
 def descendants():
-    late = busy('late', waits=True)
-    with ended_at_last(subprocess.Popen(['sh', '-c', f'{busy("early")} & ({late}) & wait'])) as parent, \
-            ended_at_last(subprocess.Popen(['sh', '-c', busy('stranger')])):
+    early, late, stranger = (busy(name, waits=True) for name in ('early', 'late', 'stranger'))
+    with ended_at_last(subprocess.Popen(['sh', '-c', f'{early} & ({late}) & wait'])) as parent, \
+            ended_at_last(subprocess.Popen(['sh', '-c', stranger])):
         process = start(*SAMPLED, '-p', str(parent.pid))
         wait_until(lambda: os.path.exists('run'), 'the beginning of the run')
-        let_go('late')
+        for name in 'early', 'late', 'stranger':
+            let_go(name)
         let_run(process, 'early', 'late', 'stranger')
         parent.kill()
         parent.wait()
@@ -178,22 +179,22 @@ def one_cgroup(root):
 
         def run(command):
             return stack.enter_context(ended_at_last(subprocess.Popen(command)))
-        run(entering(f'{top}/target', busy('member')))
-        run(entering(f'{top}/target/below', busy('below')))
-        run(entering(f'{top}/other', busy('beside')))
-        run(['sh', '-c', busy('outside')])
+        run(entering(f'{top}/target', 'exec ' + busy('member', waits=True)))
+        run(entering(f'{top}/target/below', 'exec ' + busy('below', waits=True)))
+        run(entering(f'{top}/other', 'exec ' + busy('beside', waits=True)))
+        run(['sh', '-c', 'exec ' + busy('outside', waits=True)])
         enters = run(entering(f'{top}/other', 'exec ' + busy('enters', waits=True)))
         leaves = run(entering(f'{top}/target', 'exec ' + busy('leaves', waits=True)))
         process = start(*SAMPLED, '--cgroup', f'{top}/target')
         wait_until(lambda: os.path.exists('run') or process.poll() is not None, 'the beginning of the run')
         write(f'{top}/target/below/cgroup.procs', str(enters.pid))
         write(f'{top}/other/cgroup.procs', str(leaves.pid))
-        let_go('enters')
-        let_go('leaves')
+        for name in 'member', 'below', 'beside', 'outside', 'enters', 'leaves':
+            let_go(name)
         let_run(process, 'member', 'below', 'beside', 'outside', 'enters', 'leaves')
         process.send_signal(signal.SIGINT)
-        outcome = end_run(process)
         write('stop', '')
+        outcome = end_run(process)
     equal(outcome.status, COMPLETE, 'status')
     found = programs() - {'sh'}
     # Until it left, it waited.
