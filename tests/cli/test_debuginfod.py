@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debug files from a server: the names that they give, and what is refused of servers that are hostile or broken."""
 import contextlib
+import functools
 import os
 import re
 import shutil
 import socket
 import subprocess
+import tempfile
 
 from harness import (case, equal, iaprof, main, needs_program, needs_root, needs_sampling, read,
                      require, write)
@@ -16,20 +18,31 @@ PROGRAM = '''
 #include <time.h>
 volatile long sum;
 __attribute__((noinline)) static void secret_name(void) { for (int i = 0; i < 100000; i++) sum += i; }
-int main(void) { while (clock() < CLOCKS_PER_SEC * 7 / 10) secret_name(); return 0; }
+int main(void) { while (clock() < CLOCKS_PER_SEC / 5) secret_name(); return 0; }
 '''
 NEEDS = [needs_root, needs_sampling, needs_program('gcc'), needs_program('objcopy'), needs_program('curl')]
+BUILT = tempfile.TemporaryDirectory(prefix='iaprof-cli-')
 SAMPLED = ['-s', 'cpu-stack:frequency=997,clock=software', '--scope', 'command', '-o', 'out']
 
 
+@functools.cache
+def built(name, text):
+    """Makes a stripped program and its debug file. Returns its build id and the paths of both and of the source."""
+    path = os.path.join(BUILT.name, name)
+    write(f'{path}.c', text)
+    subprocess.run(['gcc', '-g', '-O1', '-fno-omit-frame-pointer', '-Wl,--build-id', '-o', path, f'{path}.c'], check=True)
+    notes = subprocess.run(['readelf', '-n', path], check=True, capture_output=True, text=True).stdout
+    subprocess.run(['objcopy', '--only-keep-debug', path, f'{path}.debug'], check=True)
+    subprocess.run(['objcopy', '--strip-all', path], check=True)
+    return re.search('Build ID: ([0-9a-f]+)', notes).group(1), [path, f'{path}.debug', f'{path}.c']
+
+
 def build(name, text=PROGRAM):
-    """Makes a stripped program and its debug file. Returns the build id."""
-    write(f'{name}.c', text)
-    subprocess.run(['gcc', '-g', '-O1', '-fno-omit-frame-pointer', '-Wl,--build-id', '-o', name, f'{name}.c'], check=True)
-    notes = subprocess.run(['readelf', '-n', name], check=True, capture_output=True, text=True).stdout
-    subprocess.run(['objcopy', '--only-keep-debug', name, f'{name}.debug'], check=True)
-    subprocess.run(['objcopy', '--strip-all', name], check=True)
-    return re.search('Build ID: ([0-9a-f]+)', notes).group(1)
+    """Copies a stripped program, its debug file and its source to this folder. Returns the build id."""
+    build_id, paths = built(name, text)
+    for path in paths:
+        shutil.copy(path, '.')
+    return build_id
 
 
 def send_file(handler, path):

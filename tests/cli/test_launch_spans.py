@@ -6,11 +6,13 @@ The program counts what it launches under each span, which the profile has to ag
 """
 import collections
 import csv
+import functools
 import gzip
 import os
 import re
 import signal
 import subprocess
+import tempfile
 import time
 
 from harness import (COMPLETE, SOURCE, Skip, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, require,
@@ -26,6 +28,7 @@ def needs_probes():
         raise Skip('needs sys/sdt.h (systemtap-sdt-dev)')
 
 
+BUILT = tempfile.TemporaryDirectory(prefix='iaprof-cli-')
 NEEDS = [needs_root, needs_sampling, needs_program('gcc'), needs_probes]
 ROUNDS = 100
 MANY = 5000
@@ -33,11 +36,13 @@ MANY = 5000
 PAUSES = 1, 4, 16
 
 
+@functools.cache
 def build(*arguments):
     """-> the program; one that has no variable with -DNO_CONTEXT"""
-    subprocess.run(['gcc', '-O0', '-g', '-pthread', '-o', 'launches', f'{FOLDER}/launches.c', f'{FOLDER}/variable.c',
+    program = os.path.join(tempfile.mkdtemp(dir=BUILT.name), 'launches')
+    subprocess.run(['gcc', '-O0', '-g', '-pthread', '-o', program, f'{FOLDER}/launches.c', f'{FOLDER}/variable.c',
                     f'{PROGRAMS}/ze_probes.c', *arguments], check=True)
-    return os.path.abspath('launches')
+    return program
 
 
 def profile(program, *lines, source=''):

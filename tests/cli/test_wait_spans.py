@@ -6,11 +6,13 @@ The function that waits identifies the span: one is right or wrong for each sing
 """
 import collections
 import csv
+import functools
 import glob
 import os
 import re
 import signal
 import subprocess
+import tempfile
 
 from harness import (COMPLETE, SOURCE, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, require,
                      start, wait_until)
@@ -20,17 +22,20 @@ from web_server import Receiver
 FOLDER = os.path.join(SOURCE, 'tests/cli/spans')
 SPANS = {'span_1', 'span_2', 'span_3', 'span_4'}
 OTHERS = {'no_record', 'half_a_span'}
+BUILT = tempfile.TemporaryDirectory(prefix='iaprof-cli-')
 NEEDS = [needs_root, needs_sampling, needs_program('gcc'), needs_program('nm')]
 
 
+@functools.cache
 def build():
     """-> the program, and its functions: (address, end, name)"""
-    subprocess.run(['gcc', '-O1', '-g', '-pthread', '-no-pie', '-fno-pie', '-o', 'waits', f'{FOLDER}/waits.c',
+    program = os.path.join(BUILT.name, 'waits')
+    subprocess.run(['gcc', '-O1', '-g', '-pthread', '-no-pie', '-fno-pie', '-o', program, f'{FOLDER}/waits.c',
                     f'{FOLDER}/variable.c', '-Wl,--export-dynamic-symbol=otel_thread_ctx_v1'], check=True)
-    lines = subprocess.run(['nm', '-S', 'waits'], check=True, capture_output=True, text=True).stdout.splitlines()
+    lines = subprocess.run(['nm', '-S', program], check=True, capture_output=True, text=True).stdout.splitlines()
     symbols = [line.split() for line in lines]
-    return os.path.abspath('waits'), [(int(fields[0], 16), int(fields[0], 16) + int(fields[1], 16), fields[3])
-                                      for fields in symbols if len(fields) == 4 and fields[3] in SPANS | OTHERS]
+    return program, [(int(fields[0], 16), int(fields[0], 16) + int(fields[1], 16), fields[3])
+                     for fields in symbols if len(fields) == 4 and fields[3] in SPANS | OTHERS]
 
 
 def asleep(pid, name):
