@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Other profilers of the machine: perf, bpftrace and a second iaprof, each ten times beside a run and around ten runs.
+"""Other profilers of the machine: perf, bpftrace and a second iaprof, each several times beside a run and around as many
+runs.
 
 One is the command of the other, so both profile from the beginning of the inner one to its end, whatever the time. The
 program that all of them see has a name of its own in each repetition, and functions that are known.
@@ -15,7 +16,7 @@ import threading
 from harness import (LOAD, PROGRAM, TIMEOUT, Failure, Skip, case, equal, iaprof, main, needs_perf, needs_program,
                      needs_root, needs_sampling, read, require, write)
 
-REPETITIONS = 10
+REPETITIONS = 10 if 'TEST_LONG' in os.environ else 3
 NAMES = [f'near-{number}' for number in range(REPETITIONS)]
 # CPU time of each, in ms: at 99 Hz, chance leaves out the function that runs half of it once in 2^30.
 DURATION = 300
@@ -144,7 +145,7 @@ BPFTRACE = 'profile:hz:99 { @[kstack] = count(); @names[comm] = count(); }'
 PERF = 'perf record -q -e cpu-clock -F 99 -g'
 
 
-@case('ten times perf record beside a run', needs=[needs_sampling, needs_perf])
+@case('perf record beside a run', needs=[needs_sampling, needs_perf])
 def perf_beside_iaprof():
     with undisturbed():
         script = job(f'{PERF} -o NAME.data -- ./NAME shares {DURATION}')
@@ -156,7 +157,7 @@ def perf_beside_iaprof():
             mappings_are_of_files(f'{name}.data')
 
 
-@case('ten runs beside perf record', needs=[needs_sampling, needs_perf])
+@case('runs beside perf record', needs=[needs_sampling, needs_perf])
 def iaprof_beside_perf():
     with undisturbed():
         script = job(f'{PROGRAM} -s cpu-stack -o NAME.folded -- ./NAME shares {DURATION}')
@@ -169,7 +170,7 @@ def iaprof_beside_perf():
         mappings_are_of_files('perf.data')
 
 
-@case('ten times bpftrace beside a run', needs=[needs_sampling, needs_bpftrace])
+@case('bpftrace beside a run', needs=[needs_sampling, needs_bpftrace])
 def bpftrace_beside_iaprof():
     with undisturbed():
         script = job(f"bpftrace -e '{BPFTRACE}' -c '{os.getcwd()}/NAME shares {DURATION}'")
@@ -180,7 +181,7 @@ def bpftrace_beside_iaprof():
             require(of_bpftrace(read(f'{name}.log')).get(name), f'no sample of {name}')
 
 
-@case('ten runs beside bpftrace', needs=[needs_sampling, needs_bpftrace])
+@case('runs beside bpftrace', needs=[needs_sampling, needs_bpftrace])
 def iaprof_beside_bpftrace():
     with undisturbed():
         script = job(f'{PROGRAM} -s cpu-stack -o NAME.folded -- ./NAME shares {DURATION}')
@@ -194,7 +195,7 @@ def iaprof_beside_bpftrace():
         require(all(names.get(name) for name in NAMES), f'programs without a sample: {names}')
 
 
-@case('ten runs beside a run', needs=[needs_sampling])
+@case('runs beside a run', needs=[needs_sampling])
 def iaprof_beside_iaprof():
     with undisturbed():
         script = job(f'{PROGRAM} -s cpu-stack -o NAME.folded -- ./NAME shares {DURATION}')
