@@ -20,8 +20,9 @@ from harness import (PROGRAM, Failure, Skip, children, library, needs_program, n
                      read, start)
 
 PROGRAMS = os.environ['TEST_HOSTILE_PROGRAMS']
-TRUTH, BURNER, GENERATED, MANY_MAPPINGS, INVENTED_PATHS = (os.path.join(PROGRAMS, name) for name in (
-    'truth', 'burner', 'generated_code', 'many_mappings', 'invented_paths'))
+# BURNER keeps a CPU busy; TRUTH and SAMPLED sleep most of the time.
+TRUTH, BURNER, SAMPLED, GENERATED, MANY_MAPPINGS, INVENTED_PATHS = (os.path.join(PROGRAMS, name) for name in (
+    'truth', 'burner', 'sampled', 'generated_code', 'many_mappings', 'invented_paths'))
 
 # An id that no account has. Not 65534, which user namespaces show for every id that they lack.
 USER = 61234
@@ -186,8 +187,9 @@ def name_of(pid):
 
 
 def is_running(pid):
+    """Whether a process runs, or sleeps between two turns of work (next_turn.h)."""
     with contextlib.suppress(OSError):
-        return read(f'/proc/{pid}/stat').rpartition(')')[2].split()[0] == 'R'
+        return read(f'/proc/{pid}/stat').rpartition(')')[2].split()[0] == 'R' or 'nanosleep' in read(f'/proc/{pid}/wchan')
     return False
 
 

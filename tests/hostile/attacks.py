@@ -10,7 +10,7 @@ import zlib
 
 import elf
 import silent_fuse
-from attack import BURNER, GENERATED, USER, attack_folder, give, own_name, sparse_file, user_program
+from attack import GENERATED, SAMPLED, USER, attack_folder, give, own_name, sparse_file, user_program
 from harness import Skip, own_mounts, wait_until, write
 
 GIB = 1 << 30
@@ -18,8 +18,8 @@ DEBUG_LINK = '.gnu_debuglink'
 
 
 def hostile_image(name):
-    """(path to write it to, the burner's image)"""
-    return os.path.join(attack_folder(), name), elf.Image(BURNER)
+    """(path to write it to, the image of SAMPLED)"""
+    return os.path.join(attack_folder(), name), elf.Image(SAMPLED)
 
 
 def without_debug_info(image):
@@ -162,10 +162,10 @@ def start_silent_program(programs):
     # Not below this folder: who walks through that would wait as well.
     folder = tempfile.mkdtemp(prefix='iaprof-fuse-')
     programs.callback(shutil.rmtree, folder, ignore_errors=True)
-    text = elf.Image(BURNER).find('.text')
+    text = elf.Image(SAMPLED).find('.text')
     try:
         server = programs.enter_context(
-            silent_fuse.mounted(folder, BURNER, (text.offset, text.offset + text.size), USER))
+            silent_fuse.mounted(folder, SAMPLED, (text.offset, text.offset + text.size), USER))
     except OSError as error:
         raise Skip(str(error)) from None
     programs.pids.add(server.pid)

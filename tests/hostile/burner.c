@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program inside of hostile ELF files: it uses its CPU for ever. It needs nothing but its code and stack, so that
- * all else of its file may be damaged or never come.
+ * The program inside of hostile ELF files, and, with -DBUSY, one that keeps a CPU busy. It needs nothing but its code
+ * and stack, so that all else of its file may be damaged or never come.
  */
+#ifdef BUSY
+#define NEXT_TURN(turn) ((turn) + 1)
+#else
+#include "next_turn.h"
+#endif
+
 #if defined(__clang__)
 #define NOT_INLINED noinline
 #else
@@ -13,7 +19,7 @@ void _start(void);
 
 __attribute__((NOT_INLINED)) static void hostile_spin(void)
 {
-	for (volatile unsigned long work = 0;; work = work + 1)
+	for (volatile unsigned long work = 0;; work = NEXT_TURN(work))
 		;
 }
 

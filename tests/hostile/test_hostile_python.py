@@ -7,7 +7,7 @@ import attack
 from harness import case, main, needs_root, needs_sampling
 
 FORGED = os.path.join(os.environ['TEST_HOSTILE_PROGRAMS'], 'forged_python')
-SECONDS = 2
+SECONDS = 1
 # The deepest stack.
 DEPTH = 1024
 

@@ -5,6 +5,8 @@
  */
 #include <unistd.h>
 
+#include "next_turn.h"
+
 #if defined(__clang__)
 #define NOT_INLINED noinline
 #else
@@ -13,7 +15,7 @@
 
 static inline __attribute__((always_inline)) void truth_spin(void)
 {
-	for (volatile unsigned long work = 0;; work = work + 1)
+	for (volatile unsigned long work = 0;; work = NEXT_TURN(work))
 		;
 }
 
