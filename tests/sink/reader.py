@@ -4,9 +4,10 @@ import functools
 import json
 import os
 import pathlib
+import sys
 
 import browser
-from stacks import run_cases, write_profile
+from stacks import Skip, named, run, write_profile
 
 THIN = '\u202f'  # before units and percent signs
 # Labels of stall reasons in the order in which the page always has them, by hardware name.
@@ -70,10 +71,7 @@ class Reader:
         window.call('Emulation.setEmulatedMedia', features=[
             {'name': 'prefers-reduced-motion', 'value': 'no-preference' if moves else 'reduce'}])
         window.mouse('mouseMoved', 1, 1)
-        window.call('Page.navigate', url='about:blank')
-        window.events.clear()
-        window.call('Page.navigate', url=pathlib.Path(page).resolve().as_uri() + fragment)
-        window.wait_for('document.documentElement && document.documentElement.dataset.ready === "yes"', 30)
+        window.open(page, fragment, 'document.documentElement.dataset.ready === "yes"')
         self.drawn()
         self.evaluate('window.iaprof.tip.delay = 0')  # tooltips, of which there are many, appear at once
 
@@ -81,12 +79,7 @@ class Reader:
         return self.window.evaluate(expression)
 
     def drawn(self):
-        """Nothing is left to be drawn."""
-        self.evaluate('''new Promise(done => { let before = "";
-          const look = () => { const now = JSON.stringify({ ...document.documentElement.dataset });
-            if (now === before) done(true);
-            else { before = now; requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(look))); } };
-          requestAnimationFrame(look); })''')
+        self.window.drawn()
 
     def text(self, name):
         return self.evaluate(f'document.getElementById("{name}").textContent')
@@ -144,6 +137,14 @@ class Reader:
         self.type_into('search', text)
         return self.evaluate('(document.getElementById("matched") || { textContent: "" }).textContent')
 
+    def go(self, fragment):
+        """Follows a link to another view of the page."""
+        self.evaluate(f'''new Promise(done => {{ const fragment = {json.dumps(fragment)};
+          if (location.hash === fragment) done(true);
+          addEventListener("hashchange", () => done(true), {{ once: true }});
+          location.hash = fragment; }})''')
+        self.drawn()
+
     def fragment(self):
         return self.evaluate('decodeURIComponent(location.hash)')
 
@@ -157,7 +158,7 @@ class Reader:
         """A key that goes back in the history of the page."""
         before = self.evaluate('location.hash')
         self.window.press(key)
-        self.window.wait_for(f'location.hash !== {json.dumps(before)}', 10)
+        self.window.wait_for(f'location.hash !== {json.dumps(before)}')
         self.drawn()
 
     def place(self):
@@ -260,12 +261,48 @@ def until_written(case):
     return write
 
 
-def run_in_browser(cases, *size):
-    """Each case gets the window of a Chromium. -> the exit status of a test"""
+# The tab of the file whose cases run, and what it was opened for.
+_tab = {}
+
+
+def tab_of(name, size):
+    """-> the tab of a test file, in which nothing is left of the case before"""
+    if _tab.get('of') == (name, size):
+        _tab['window'].reset()
+    else:
+        close_tab()
+        _tab.update(window=browser.Browser(*size), of=(name, size))
+    return _tab['window']
+
+
+def close_tab():
+    if _tab:
+        _tab['window'].close()
+        _tab.clear()
+
+
+def in_tab(case, name, size):
     if os.environ.get('TEST_SANITIZERS', 'none') != 'none':
-        return int(run_cases([until_written(case) for case in cases], NoWindow()) != 0)
+        return until_written(case)(NoWindow())
     if not browser.find():
-        print('1..0 # SKIP there is no Chromium')
-        return 0
-    with browser.Browser(*size) as window:
-        return int(run_cases(cases, window) != 0)
+        raise Skip(browser.NONE)
+    try:
+        return case(tab_of(name, size))
+    except BaseException:
+        close_tab()  # the next case gets another one, whatever became of this
+        raise
+
+
+def page_cases(module):
+    """The cases of a test file that open pages, its PAGE_CASES, in tabs of its WINDOW, a width and a height. -> pairs for run()"""
+    size = getattr(module, 'WINDOW', ())
+    return [(name, functools.partial(in_tab, case, module.__name__, size)) for name, case in named(*module.PAGE_CASES)]
+
+
+def run_file(cases=()):
+    """Runs a test file by itself: its cases, of which each is a function or has a name, and unless the test "pages" runs
+    those, its cases that open pages. -> the exit status of a test"""
+    pairs = [case if isinstance(case, tuple) else named(case)[0] for case in cases]
+    if os.environ.get('TEST_PAGES') != 'elsewhere':
+        pairs += page_cases(sys.modules['__main__'])
+    return int(run(pairs) != 0)

@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 import reader as sink_reader
-from reader import REASONS as LABELS, THIN, run_in_browser, share
+from reader import REASONS as LABELS, THIN, run_file, share
 from stacks import (COUNT, FUNCTION, INSTRUCTION, NANOSECONDS, OFFSET, PROGRAM, REASON, SEPARATOR, Frame, equal, write_profile)
 
 TREE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
@@ -714,16 +714,17 @@ def a_file_that_is_not_what_was_compiled_is_told(window):
     equal([row[0][0] for row in reader.rows('code-sources')], ['1', '2', '9'], 'lines')
 
 
-CASES = (cpu_functions_have_their_source_too, without_lines_cpu_functions_have_no_source,
-         a_real_image_is_shown, bars_are_as_long_as_they_say, columns_are_columns,
-         a_line_and_its_instructions_belong_together, what_is_waited_for_is_one_click_away,
-         the_flame_graph_leads_to_code, a_wide_window_has_the_hottest_code_beside_the_graph,
-         a_comparison_has_the_change_of_each_line_and_instruction, hostile_names_stay_names,
-         totals_are_those_of_the_profile, without_listings_there_is_no_view,
-         sources_are_found_below_their_folder_alone, a_live_run_reads_only_what_all_users_can_read,
-         a_replay_shows_the_texts_of_its_capture_and_opens_no_file, all_sources_together_are_bounded,
-         a_file_that_is_not_what_was_compiled_is_told)
+PAGE_CASES = (cpu_functions_have_their_source_too, without_lines_cpu_functions_have_no_source,
+              a_real_image_is_shown, bars_are_as_long_as_they_say, columns_are_columns,
+              a_line_and_its_instructions_belong_together, what_is_waited_for_is_one_click_away,
+              the_flame_graph_leads_to_code, a_wide_window_has_the_hottest_code_beside_the_graph,
+              a_comparison_has_the_change_of_each_line_and_instruction, hostile_names_stay_names,
+              totals_are_those_of_the_profile, without_listings_there_is_no_view,
+              sources_are_found_below_their_folder_alone, a_live_run_reads_only_what_all_users_can_read,
+              a_replay_shows_the_texts_of_its_capture_and_opens_no_file, all_sources_together_are_bounded,
+              a_file_that_is_not_what_was_compiled_is_told)
+WINDOW = 1400, 900
 
 
 if __name__ == '__main__':
-    sys.exit(run_in_browser(CASES, 1400, 900))
+    sys.exit(run_file())

@@ -12,9 +12,8 @@ import shutil
 import subprocess
 import sys
 
-import browser
-from reader import REASONS, THIN, Reader
-from stacks import Skip, equal, run_cases
+from reader import REASONS, THIN, Reader, run_file
+from stacks import Skip, equal
 from test_pprof import pprof
 
 TREE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
@@ -124,7 +123,8 @@ def stacks_are_complete():
         assert cpu[False] < 0.05 * cpu.total(), f'{capture.name}: {cpu}'
 
 
-def the_fix_is_seen():
+def difference():
+    """-> what the fixed program gains, a share; its kernels are otherwise the same"""
     before, after = by_kernel(), by_kernel(FIXED)
     sums = [{kernel: counts.total() for kernel, counts in found.items()} for found in (before, after)]
     assert sums[1][KERNEL] < 0.25 * sums[0][KERNEL], sums
@@ -132,78 +132,76 @@ def the_fix_is_seen():
         assert abs(sums[1][kernel] / sums[0][kernel] - 1) < 0.03, f'{kernel}: {sums}'
     gain = 1 - sum(sums[1].values()) / sum(sums[0].values())
     assert 0.4 < gain < 0.6, sums
+    return gain
+
+
+def the_fix_is_seen(window):
+    gain = difference()
     iaprof('-q', '-k', 'flamegraph', '-o', 'diff.html', capture=(CAPTURE, FIXED), read='--diff')
-    if not browser.find():
-        raise Skip(browser.NONE)
-    with browser.Browser(1280, 800) as window:
-        reader = Reader(window, 'diff.html')
-        panel = reader.text('panel')
-        assert f'\u2212{100 * gain:.1f}{THIN}% GPU time' in panel, panel
-        assert f'Less{KERNEL}' in re.sub(r'\s', '', panel), panel
-        equal(window.wrong(), [], 'errors')
+    panel = Reader(window, 'diff.html').text('panel')
+    assert f'\u2212{100 * gain:.1f}{THIN}% GPU time' in panel, panel
+    assert f'Less{KERNEL}' in re.sub(r'\s', '', panel), panel
+    equal(window.wrong(), [], 'errors')
 
 
 def total(value):
     return sum(folded(value).values())
 
 
-def the_page_has_every_view():
+def the_page_has_every_view(window):
     said = iaprof('-k', 'flamegraph', '-o', 'demo.html')
-    if not browser.find():
-        raise Skip(browser.NONE)
-    with browser.Browser(1280, 800) as window:
-        reader = Reader(window, 'demo.html')
-        equal(reader.texts('#tabs button'), ['Flame graph', 'Table', 'GPU code', 'NPU'], 'views')
-        options = reader.evaluate('[...document.getElementById("value").options].map(({ value }) => value)')
-        equal(set(options), set(VALUE_TYPES), 'value types')
-        equal(reader.is_seen('#strip'), True, 'time')
-        for value in options:
-            reader.choose('value', value)
-            if reader.evaluate('window.iaprof.model.unit') == 'count':
-                what = 'NPU driver calls' if value == 'npu-calls' else 'samples'
-                equal(reader.text('whole-sum'), f'{total(value):,} {what}', value)
-            assert 'Resolution' in reader.text('facts-shown'), value
-        reader = Reader(window, 'demo.html')
+    reader = Reader(window, 'demo.html')
+    equal(reader.texts('#tabs button'), ['Flame graph', 'Table', 'GPU code', 'NPU'], 'views')
+    options = reader.evaluate('[...document.getElementById("value").options].map(({ value }) => value)')
+    equal(set(options), set(VALUE_TYPES), 'value types')
+    equal(reader.is_seen('#strip'), True, 'time')
+    for value in options:
+        reader.choose('value', value)
+        if reader.evaluate('window.iaprof.model.unit') == 'count':
+            what = 'NPU driver calls' if value == 'npu-calls' else 'samples'
+            equal(reader.text('whole-sum'), f'{total(value):,} {what}', value)
+        assert 'Resolution' in reader.text('facts-shown'), value
+    reader = Reader(window, 'demo.html')
+    panel = reader.text('panel')
+    line = line_of('kernels/decoder.cl', 'sum = fma(', '#ifndef TILED')
+    site = launch_line()
+    for value in 'gpu-stalls', 'cpu':
+        iaprof('-q', '-k', f'summary:value={value},output=answer.txt', '-k', f'flamegraph:value={value},output=answer.html')
+        answer = pathlib.Path('answer.txt').read_text(encoding='utf-8').splitlines()
+        reader = Reader(window, 'answer.html')
         panel = reader.text('panel')
-        line = line_of('kernels/decoder.cl', 'sum = fma(', '#ifndef TILED')
-        site = launch_line()
-        for value in 'gpu-stalls', 'cpu':
-            iaprof('-q', '-k', f'summary:value={value},output=answer.txt', '-k', f'flamegraph:value={value},output=answer.html')
-            answer = pathlib.Path('answer.txt').read_text(encoding='utf-8').splitlines()
-            reader = Reader(window, 'answer.html')
-            panel = reader.text('panel')
-            shown = [' '.join(reader.texts('#panel .lead, #panel section:first-child .say')).replace(THIN, ' ')]
-            equal(shown, answer[:1], f'the answer of {value}')
-            for label, text in (line[2:].split(': ', 1) for line in answer if line.startswith('  ')):
-                place = text.rpartition(', ')[2]
-                assert label in panel and place.partition(' (')[0] in panel, f'{label}: {text} is not in: {panel}'
-            shares = next(line for line in answer if ' by ' in line).partition(': ')[2]
-            rows = [' '.join(row) for row in reader.evaluate('[...document.querySelectorAll("#panel .krow")].map(row => '
-                                                             '[row.firstChild.textContent, row.lastChild.textContent])')]
-            equal([row.replace(THIN, ' ') for row in rows[:5]], shares.split(', ')[:5], f'the rows of {value}')
-        reader = Reader(window, 'demo.html')
-        panel = reader.text('panel')
-        for part in (rf'[\d.]+{THIN}%\s*of GPU time\s*waits for', f'in {KERNEL}, decoder.cl:{line}', f'model.py:{site}',
-                     f'decoder.cl:{line}', r'sum = fma\(input', r'Data dependency', 'stage data in local memory'):
-            assert re.search(part, panel), f'{part} is not in: {panel}'
-        assert any(name == 'NPU IPC storm' for name in reader.texts('#panel .finding b')), reader.texts('#panel .finding b')
-        stalls = {kernel: counts.total() for kernel, counts in by_kernel().items()}
-        reader.view('GPU code')
-        assert 'sum = fma(input' in reader.text('code'), 'the source is in the page'
-        shown = reader.evaluate('[...document.querySelectorAll("#code-kernels b")].map(name => name.textContent)')
-        equal(shown, sorted(stalls, key=lambda name: -stalls[name]), 'kernels')
-        reader.view('Table')
-        reader.choose('table-group', 'kernel')
-        rows = dict(reader.evaluate('[...document.querySelectorAll("#table-body tbody tr")].map(row => [row.cells[0].title, '
-                                    'Number(row.cells[2].title.replace(/,/g, ""))])'))
-        equal(rows, stalls, 'stalls of kernels')
-        reader.view('NPU')
-        figures = dict(reader.evaluate('[...document.querySelectorAll("#npu-figures .kpi")].map(figure => ['
-                                       'figure.lastChild.textContent, figure.firstChild.textContent])'))
-        jobs = re.search(r'^jobs: (\d+) done, (\d+) aborted', said, re.M)
-        if jobs:
-            equal((figures['jobs done'], figures.get('aborted', '0')), (f'{int(jobs.group(1)):,}', jobs.group(2)), 'jobs')
-        equal(window.wrong(), [], 'errors')
+        shown = [' '.join(reader.texts('#panel .lead, #panel section:first-child .say')).replace(THIN, ' ')]
+        equal(shown, answer[:1], f'the answer of {value}')
+        for label, text in (line[2:].split(': ', 1) for line in answer if line.startswith('  ')):
+            place = text.rpartition(', ')[2]
+            assert label in panel and place.partition(' (')[0] in panel, f'{label}: {text} is not in: {panel}'
+        shares = next(line for line in answer if ' by ' in line).partition(': ')[2]
+        rows = [' '.join(row) for row in reader.evaluate('[...document.querySelectorAll("#panel .krow")].map(row => '
+                                                         '[row.firstChild.textContent, row.lastChild.textContent])')]
+        equal([row.replace(THIN, ' ') for row in rows[:5]], shares.split(', ')[:5], f'the rows of {value}')
+    reader = Reader(window, 'demo.html')
+    panel = reader.text('panel')
+    for part in (rf'[\d.]+{THIN}%\s*of GPU time\s*waits for', f'in {KERNEL}, decoder.cl:{line}', f'model.py:{site}',
+                 f'decoder.cl:{line}', r'sum = fma\(input', r'Data dependency', 'stage data in local memory'):
+        assert re.search(part, panel), f'{part} is not in: {panel}'
+    assert any(name == 'NPU IPC storm' for name in reader.texts('#panel .finding b')), reader.texts('#panel .finding b')
+    stalls = {kernel: counts.total() for kernel, counts in by_kernel().items()}
+    reader.view('GPU code')
+    assert 'sum = fma(input' in reader.text('code'), 'the source is in the page'
+    shown = reader.evaluate('[...document.querySelectorAll("#code-kernels b")].map(name => name.textContent)')
+    equal(shown, sorted(stalls, key=lambda name: -stalls[name]), 'kernels')
+    reader.view('Table')
+    reader.choose('table-group', 'kernel')
+    rows = dict(reader.evaluate('[...document.querySelectorAll("#table-body tbody tr")].map(row => [row.cells[0].title, '
+                                'Number(row.cells[2].title.replace(/,/g, ""))])'))
+    equal(rows, stalls, 'stalls of kernels')
+    reader.view('NPU')
+    figures = dict(reader.evaluate('[...document.querySelectorAll("#npu-figures .kpi")].map(figure => ['
+                                   'figure.lastChild.textContent, figure.firstChild.textContent])'))
+    jobs = re.search(r'^jobs: (\d+) done, (\d+) aborted', said, re.M)
+    if jobs:
+        equal((figures['jobs done'], figures.get('aborted', '0')), (f'{int(jobs.group(1)):,}', jobs.group(2)), 'jobs')
+    equal(window.wrong(), [], 'errors')
 
 
 def pprof_has_the_same_totals():
@@ -242,9 +240,11 @@ def others_read_it():
     equal(sum(sum(map(int, row[3:])) for row in rows), total('gpu-stalls'), 'stalls in the stream')
 
 
-CASES = (the_answer_names_what_is_slow, stalls_follow_the_code, stacks_are_complete, the_fix_is_seen,
-         the_page_has_every_view, pprof_has_the_same_totals, flamegraph_pl_draws_it, others_read_it)
+CASES = (the_answer_names_what_is_slow, stalls_follow_the_code, stacks_are_complete, pprof_has_the_same_totals,
+         flamegraph_pl_draws_it, others_read_it)
+PAGE_CASES = (the_fix_is_seen, the_page_has_every_view)
+WINDOW = 1280, 800
 
 
 if __name__ == '__main__':
-    sys.exit(run_cases(CASES) != 0)
+    sys.exit(run_file(CASES))

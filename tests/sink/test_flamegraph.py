@@ -12,7 +12,7 @@ import sys
 import xml.etree.ElementTree
 
 from browser import CONTROL, SHIFT
-from reader import REASONS, THIN, Reader, make_page, run_in_browser, share
+from reader import REASONS, THIN, Reader, make_page, run_file, share
 from stacks import (CALL, COUNT, FUNCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, UNKNOWN, Frame, equal, gpu_stack)
 
 
@@ -53,7 +53,7 @@ def zoom_and_back(window):
     equal(reader.crumbs(), ['All gpu-stalls'], 'the whole')
     equal(reader.point(0.65, 3).title, 'right', 'all of it again')
     reader.evaluate('history.forward()')
-    reader.window.wait_for('location.hash', 10)
+    reader.window.wait_for('location.hash')
     reader.drawn()
     equal(reader.crumbs(), ['All gpu-stalls', 'one', 'main', 'left'], 'forward')
     before = reader.evaluate('history.length')
@@ -573,13 +573,14 @@ def what_ran_is_in_the_title(window):
     equal(reader.is_seen('#metadata'), True, 'metadata of the run')
 
 
-CASES = (frames_have_their_shares, zoom_and_back, zooming_moves_and_ends, keys_go_everywhere, tab_reaches_all_in_order,
-         search_tells_the_share, found_in_folded_rows, folded_runs_unfold, stall_reasons_are_shown_and_hidden,
-         details_show_more, reasons_are_in_their_order, hostile_names_stay_names, the_policy_holds,
-         unknown_and_lost_are_told, narrow_frames_are_merged, cells_add_up_to_their_parents,
-         deep_stacks_are_scrolled_through, the_wheel_zooms_with_control, pinching_zooms_and_dragging_pans, an_empty_profile_is_told, themes_and_orientation,
-         pictures_have_their_shares, the_value_type_is_chosen, what_ran_is_in_the_title)
+PAGE_CASES = (frames_have_their_shares, zoom_and_back, zooming_moves_and_ends, keys_go_everywhere,
+              tab_reaches_all_in_order, search_tells_the_share, found_in_folded_rows, folded_runs_unfold,
+              stall_reasons_are_shown_and_hidden, details_show_more, reasons_are_in_their_order,
+              hostile_names_stay_names, the_policy_holds, unknown_and_lost_are_told, narrow_frames_are_merged,
+              cells_add_up_to_their_parents, deep_stacks_are_scrolled_through, the_wheel_zooms_with_control,
+              pinching_zooms_and_dragging_pans, an_empty_profile_is_told, themes_and_orientation,
+              pictures_have_their_shares, the_value_type_is_chosen, what_ran_is_in_the_title)
 
 
 if __name__ == '__main__':
-    sys.exit(run_in_browser(CASES))
+    sys.exit(run_file())

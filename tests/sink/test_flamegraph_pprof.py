@@ -9,9 +9,8 @@ import shutil
 import subprocess
 import sys
 
-import browser
-from reader import Reader
-from stacks import NANOSECONDS, PROGRAM, Frame, equal, run_cases, write_profile
+from reader import Reader, run_file
+from stacks import NANOSECONDS, PROGRAM, Frame, Skip, equal, write_profile
 
 DEMO = pathlib.Path(os.environ['TEST_SOURCE_FOLDER']) / 'examples/demo.iaprof'
 ALL = '-nodecount=1000000', '-nodefraction=0', '-edgefraction=0'
@@ -19,6 +18,8 @@ UNITS = {'cpu': 'nanoseconds', 'gpu-stalls': 'count'}
 
 
 def pprof(path, value, *arguments):
+    if not shutil.which('go'):
+        raise Skip('there is no go tool pprof')
     environment = {**os.environ, 'HOME': os.getcwd(), 'PPROF_TMPDIR': os.getcwd()}
     outcome = subprocess.run(['go', 'tool', 'pprof', *ALL, f'-sample_index={value}', f'-unit={UNITS[value]}', *arguments, path],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', env=environment, check=False)
@@ -145,16 +146,8 @@ def recursion_counts_as_pprof_counts_it(window):
         check(window, capture, 'cpu', ['f1', 'work1', 'leaf2'], 8)
 
 
-CASES = (the_demonstration_has_the_numbers_of_pprof, recursion_counts_as_pprof_counts_it)
-
-
-def main():
-    if not browser.find() or not shutil.which('go'):
-        print('1..0 # SKIP there is no Chromium, or no go')
-        return 0
-    with browser.Browser(1280, 800) as window:
-        return int(run_cases(CASES, window) != 0)
-
+PAGE_CASES = (the_demonstration_has_the_numbers_of_pprof, recursion_counts_as_pprof_counts_it)
+WINDOW = 1280, 800
 
 if __name__ == '__main__':
-    sys.exit(main())
+    sys.exit(run_file())

@@ -15,12 +15,11 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-import browser
 from firefox_profile import FirefoxProfile
 from perfetto_trace import Trace
-from reader import Reader
+from reader import Reader, run_file
 from stacks import (CALL, COUNT, JIT, LINUX_KERNEL, NANOSECONDS, OFFSET, PROGRAM, REASON, SEPARATOR, SOURCE, UNKNOWN,
-                    Frame, Skip, equal, gpu_stack, module, run, write_profile)
+                    Frame, equal, gpu_stack, module, write_profile)
 from test_pprof import pprof
 
 INLINED = 1
@@ -69,7 +68,7 @@ def replay(capture, sink, options, path):
     return path
 
 
-def read_folded(path, _window):
+def read_folded(path):
     found = set()
     for part in pathlib.Path('.').glob(f'{path.stem}*.folded'):
         for line in part.read_text(encoding='utf-8').splitlines():
@@ -77,26 +76,26 @@ def read_folded(path, _window):
     return found
 
 
-def read_csv(path, _window):
+def read_csv(path):
     with open(path, encoding='utf-8', newline='') as file:
         return {name for row in csv.DictReader(file) for name in row['stack'].removeprefix("'").split(';')}
 
 
-def read_speedscope(path, _window):
+def read_speedscope(path):
     file = json.loads(path.read_text(encoding='utf-8'))
     return {re.sub(r' \(\d+\)$', '', frame['name']) for frame in file['shared']['frames']}
 
 
-def read_firefox(path, _window):
+def read_firefox(path):
     profile = FirefoxProfile(path)
     return {frame.name for thread in profile.threads for _, frames, _ in profile.samples(thread) for frame in frames}
 
 
-def read_perfetto(path, _window):
+def read_perfetto(path):
     return {name for sample in Trace(path).samples for _, name in sample.stack}
 
 
-def read_pprof(path, _window):
+def read_pprof(path):
     located = pprof(path, '-raw').split('\nLocations\n')[1].split('\nMappings\n')[0]
     lines = [re.match(r'(?: *\d+: 0x\w+(?: M=\d+)?)? +(.*) (?:\S*):\d+(?::\d+)? s=\d+', line) for line in
              located.splitlines()]
@@ -104,19 +103,17 @@ def read_pprof(path, _window):
     return {line[1] for line in lines}
 
 
-def read_page(path, window):
-    if not window:
-        raise Skip(browser.NONE)
+def read_page(window, path):
     Reader(window, path)
     return set(window.evaluate('window.iaprof.model.frames.names.slice(0, window.iaprof.model.frames.own)'))
 
 
-def read_svg(path, _window):
+def read_svg(path):
     titles = xml.etree.ElementTree.parse(path).iter('{http://www.w3.org/2000/svg}title')
     return {re.sub(r' \(\d+\)$', '', title.text.split('\n')[0]) for title in titles}
 
 
-def read_summary(path, _window):
+def read_summary(path):
     summary = json.loads(path.read_text(encoding='utf-8'))
     return {entry['name'] for kind in ('kernels', 'functions') for entry in summary.get(kind, [])}
 
@@ -129,7 +126,6 @@ SINKS = {
     'firefox': (['step=10s'], 'out.firefox.json.gz', read_firefox, ()),
     'perfetto': ([], 'out.pftrace', read_perfetto, ()),
     'pprof': (['lines=no'], 'out.pb.gz', read_pprof, PLACES),
-    'flamegraph': ([], 'out.html', read_page, ()),
 }
 # Sinks that show only a part.
 PARTS = {'flamegraph': (['format=svg', 'value=cpu'], 'out.svg', read_svg),
@@ -141,37 +137,35 @@ WITH_LINES = ('csv', 'speedscope', 'firefox', 'pprof')
 
 def folded(capture, lines=False):
     options = ['annotate=no', 'pid=no', *(['lines=yes'] if lines else [])]
-    return read_folded(replay(capture, 'folded', options, 'names.folded'), None)
+    return read_folded(replay(capture, 'folded', options, 'names.folded'))
 
 
-def chosen_frames_have_their_names(window, sink):
-    options, path, read, places = SINKS[sink]
+def chosen_frames_have_their_names(sink, options, path, read, places):
     wanted = chosen_names(False) - ({'-', 'tile.cl', 'sbid', '0x10'} if places else set())
-    equal(read(replay(chosen_capture(), sink, options, path), window), wanted, f'names in {sink}')
+    equal(read(replay(chosen_capture(), sink, options, path)), wanted, f'names in {sink}')
 
 
-def inlined_frames_have_their_names(window, sink):
+def inlined_frames_have_their_names(sink):
     """With lines they are frames. In text, the place follows the name; other formats have it in a member."""
     options, path, read, places = SINKS[sink]
     options = [option for option in options if not option.startswith('lines=')] + ['lines=yes']
-    found = read(replay(chosen_capture(), sink, options, path), window)
+    found = read(replay(chosen_capture(), sink, options, path))
     wanted = chosen_names(True) - ({'-', 'tile.cl', 'sbid', '0x10'} if places else set())
     if sink == 'csv':
         wanted = wanted - {'outer', 'step'} | {'main:one.c:3', 'outer:one.c:7', 'step:one.h:9'}
     equal(found, wanted, f'names in {sink}')
 
 
-def folded_stacks_have_the_names(_window):
+def folded_stacks_have_the_names():
     equal(folded(chosen_capture()), chosen_names(False), 'names in folded stacks')
-    annotated = read_folded(replay(chosen_capture(), 'folded', ['pid=no'], 'names.folded'), None)
+    annotated = read_folded(replay(chosen_capture(), 'folded', ['pid=no'], 'names.folded'))
     equal({re.sub(r'_\[[kjiGg]\]$', '', name) for name in annotated}, chosen_names(False), 'names before suffixes')
 
 
-def the_demo_has_the_same_names(window, sink):
+def the_demo_has_the_same_names(sink, options, path, read, _places):
     """Names that pprof has in other places are left out, and stacks that Perfetto has no sample of."""
-    options, path, read, places = SINKS[sink]
     wanted = folded(demo_capture())
-    found = read(replay(demo_capture(), sink, options, path), window)
+    found = read(replay(demo_capture(), sink, options, path))
     # Losses without a value are rows of csv, and frames of nothing else.
     losses = {name for name in found - wanted if sink == 'csv'}
     # An interpreter's functions without names are merged; these sinks list their frames, too, which no stack has.
@@ -186,33 +180,37 @@ def the_demo_has_the_same_names(window, sink):
     assert len(found) > len(wanted) / 3, f'{sink} has {len(found)} of {len(wanted)} names'
 
 
-def parts_have_the_same_names(window, sink):
+def parts_have_the_same_names(sink):
     options, path, read = PARTS[sink]
     for capture, wanted in (chosen_capture(), chosen_names(False)), (demo_capture(), folded(demo_capture())):
-        found = read(replay(capture, sink, options, path), window)
+        found = read(replay(capture, sink, options, path))
         assert found and found <= wanted, f'{sink}: {found - wanted}'
 
 
-def top_has_the_names(_window):
+def top_has_the_names():
     text = replay(chosen_capture(), 'top', ['batch=yes', 'count=100'], 'out.txt').read_text(encoding='utf-8')
     functions = chosen_names(False) - {'-', 'tile.cl', 'sbid', '0x10', 'attention'}
     equal({name for name in functions if name not in text}, set(), 'names that top lacks')
 
 
-def cases(window):
-    yield 'names in folded stacks', functools.partial(folded_stacks_have_the_names, window)
-    for sink in SINKS:
-        yield f'names in {sink}', functools.partial(chosen_frames_have_their_names, window, sink)
-        yield f'names of the demo in {sink}', functools.partial(the_demo_has_the_same_names, window, sink)
-    for sink in WITH_LINES:
-        yield f'inlined names in {sink}', functools.partial(inlined_frames_have_their_names, window, sink)
-    for sink in PARTS:
-        yield f'names in a part: {sink}', functools.partial(parts_have_the_same_names, window, sink)
-    yield 'names in top', functools.partial(top_has_the_names, window)
+def names_in_the_page(window):
+    for check in chosen_frames_have_their_names, the_demo_has_the_same_names:
+        check('flamegraph', [], 'out.html', functools.partial(read_page, window), ())
 
+
+def cases():
+    yield 'names in folded stacks', folded_stacks_have_the_names
+    for sink, how in SINKS.items():
+        yield f'names in {sink}', functools.partial(chosen_frames_have_their_names, sink, *how)
+        yield f'names of the demo in {sink}', functools.partial(the_demo_has_the_same_names, sink, *how)
+    for sink in WITH_LINES:
+        yield f'inlined names in {sink}', functools.partial(inlined_frames_have_their_names, sink)
+    for sink in PARTS:
+        yield f'names in a part: {sink}', functools.partial(parts_have_the_same_names, sink)
+    yield 'names in top', top_has_the_names
+
+
+PAGE_CASES = (names_in_the_page,)
 
 if __name__ == '__main__':
-    if browser.find():
-        with browser.Browser() as chromium:
-            sys.exit(run(cases(chromium)) != 0)
-    sys.exit(run(cases(None)) != 0)
+    sys.exit(run_file(cases()))

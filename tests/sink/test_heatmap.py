@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 from browser import SHIFT
-from reader import THIN, Reader, make_page, run_in_browser, share
+from reader import THIN, Reader, make_page, run_file, share
 from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, Times, equal, gpu_stack, record, write_profile
 
 MS, SECOND = 10 ** 6, 10 ** 9
@@ -273,10 +273,10 @@ def none_is_shown_without_times(window):
         equal(looker.is_seen('#strip'), False, 'the strip')
 
 
-CASES = (slots_have_their_values, cells_have_their_values, a_part_is_chosen, all_that_is_shown_follows, keys_choose_too,
-         each_value_type_has_its_own, jobs_are_shown_too, stacks_may_be_kept_by_wider_slots, an_hour_fits,
-         times_that_cannot_be_do_no_harm, a_comparison_has_both_runs, none_is_shown_without_times)
+PAGE_CASES = (slots_have_their_values, cells_have_their_values, a_part_is_chosen, all_that_is_shown_follows,
+              keys_choose_too, each_value_type_has_its_own, jobs_are_shown_too, stacks_may_be_kept_by_wider_slots,
+              an_hour_fits, times_that_cannot_be_do_no_harm, a_comparison_has_both_runs, none_is_shown_without_times)
 
 
 if __name__ == '__main__':
-    sys.exit(run_in_browser(CASES))
+    sys.exit(run_file())

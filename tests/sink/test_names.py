@@ -14,10 +14,9 @@ import re
 import sys
 import xml.etree.ElementTree
 
-import browser
 from firefox_profile import FirefoxProfile
-from reader import Reader
-from stacks import PROGRAM, Frame, Skip, equal, run, write_profile
+from reader import Reader, run_file
+from stacks import PROGRAM, Frame, equal, write_profile
 from perfetto_trace import Trace
 from test_pprof import top
 
@@ -75,24 +74,24 @@ def sum_by_name(stacks):
     return dict(totals)
 
 
-def read_folded(path, _window):
+def read_folded(path):
     lines = path.read_bytes().decode().split('\n')
     equal(lines.pop(), '', 'behind the last line')
     return sum_by_name((stack.split(';'), int(value)) for stack, value in (line.rsplit(' ', 1) for line in lines))
 
 
-def read_csv(path, _window):
+def read_csv(path):
     with open(path, encoding='utf-8', newline='') as file:
         rows = list(csv.DictReader(file, strict=True))
     assert all(None not in row and None not in row.values() for row in rows), 'each row has all columns'
     return sum_by_name((row['stack'].split(';'), int(row['value'])) for row in rows if row['value_type'] == VALUE_TYPE[0])
 
 
-def read_pprof(path, _window):
+def read_pprof(path):
     return {name: int(whole) for name, (_, whole) in top(path)[1].items()}
 
 
-def read_speedscope(path, _window):
+def read_speedscope(path):
     file = json.loads(path.read_bytes().decode())
     names = [re.sub(r' \(\d+\)$', '', frame['name']) for frame in file['shared']['frames']]
     profile, = file['profiles']
@@ -100,18 +99,18 @@ def read_speedscope(path, _window):
                        for stack, weight in zip(profile['samples'], profile['weights'], strict=True))
 
 
-def read_firefox(path, _window):
+def read_firefox(path):
     profile = FirefoxProfile(path)
     return sum_by_name(([frame.name for frame in frames], weight)
                        for thread in profile.threads for _, frames, weight in profile.samples(thread))
 
 
-def read_perfetto(path, _window):
+def read_perfetto(path):
     trace = Trace(path)
     return sum_by_name(([name for _, name in sample.stack], sample.period) for sample in trace.samples)
 
 
-def read_svg(path, _window):
+def read_svg(path):
     totals = collections.Counter()
     for title in xml.etree.ElementTree.parse(path).iter('{http://www.w3.org/2000/svg}title'):
         name, value = title.text.split('\n')
@@ -119,10 +118,8 @@ def read_svg(path, _window):
     return dict(totals)
 
 
-def read_page(path, window):
+def read_page(window, path):
     """By its keys, as somebody reads it who does not see it: each frame is said."""
-    if not window:
-        raise Skip(browser.NONE)
     reader = Reader(window, path)
     totals = collections.Counter()
 
@@ -152,26 +149,26 @@ SINKS = (
     ('speedscope', ['title=</title><b>'], 'out.speedscope.json', False, read_speedscope),
     ('firefox', ['title=</title><b>'], 'out.firefox.json.gz', False, read_firefox),
     ('perfetto', [], 'out.pftrace', False, read_perfetto),
-    ('flamegraph', ['title=</title><b>'], 'out.html', False, read_page),
     ('flamegraph', ['format=svg', 'title=</title><b>'], 'out.svg', False, read_svg),
 )
 
 
-def names_are_harmless(window, sink, options, file_name, has_semicolons, read):
+def names_are_harmless(sink, options, file_name, has_semicolons, read):
     path = write_profile(sink, pathlib.Path(file_name), [VALUE_TYPE], make_stacks(),
                          lost=[(3, 'a<b', '</script><script>throw 2</script>\n')], options=options)
-    found, wanted = read(path, window), expected(has_semicolons)
+    found, wanted = read(path), expected(has_semicolons)
     missing = {name[:60]: value for name, value in wanted.items() if found.pop(name, None) != value}
     equal((missing, {name[:60]: value for name, value in found.items()}), ({}, {}), 'what is missing, and what is too much')
 
 
-def cases(window):
-    for sink, options, *how in SINKS:
-        yield f'names in {" ".join([sink, *options])}', functools.partial(names_are_harmless, window, sink, options, *how)
+def names_in_the_page(window):
+    names_are_harmless('flamegraph', ['title=</title><b>'], 'out.html', False, functools.partial(read_page, window))
 
+
+CASES = [(f'names in {" ".join([sink, *options])}', functools.partial(names_are_harmless, sink, options, *how))
+         for sink, options, *how in SINKS]
+PAGE_CASES = (names_in_the_page,)
+WINDOW = 2600, 1000  # in which every name has room for a label
 
 if __name__ == '__main__':
-    if browser.find():
-        with browser.Browser(2600, 1000) as chromium:  # in which every name has room for a label
-            sys.exit(run(cases(chromium)) != 0)
-    sys.exit(run(cases(None)) != 0)
+    sys.exit(run_file(CASES))

@@ -15,7 +15,7 @@ import sys
 
 import reader as sink_reader
 from browser import CONTROL
-from reader import THIN, run_in_browser, share, time_text
+from reader import THIN, run_file, share, time_text
 from stacks import COUNT, FUNCTION, NANOSECONDS, PROGRAM, REASON, UNKNOWN, Frame, Times, equal, gpu_stack, record, write_profile
 
 # enum iaprof_job_state, iaprof_call_kind, iaprof_finding_severity, iaprof_process_event, of include/iaprof/record.h
@@ -272,7 +272,7 @@ def launches_and_samples_are_lanes_too(window):
     equal(point(0.03, launches + 2 * (LANE + GAP))[0], 'Job 17, done', 'a job is where it was')
     # A part is chosen here, and seen elsewhere.
     reader.window.drag(*((left + LABELS + share * (width - LABELS), top + AXIS + LANE) for share in (0.6, 0.999)))
-    window.wait_for('location.hash.includes("time=")', 10)
+    window.wait_for('location.hash.includes("time=")')
     reader.view('Flame graph')
     equal(reader.text('whole-sum'), '20 samples', 'what the part has')
     reader.evaluate('window.iaprof.state.set({ time: "200-300" })')
@@ -281,7 +281,7 @@ def launches_and_samples_are_lanes_too(window):
     reader.view('NPU')
     assert reader.text('npu-part').startswith(f'100{THIN}ms from '), reader.text('npu-part')
     reader.press('0')
-    window.wait_for('!location.hash.includes("time=")', 10)
+    window.wait_for('!location.hash.includes("time=")')
     equal(window.wrong(), [], 'errors')
 
 
@@ -297,9 +297,9 @@ def the_footer_follows_the_zoom(window):
     assert f'60.0{THIN}% matched' in facts() and facts().startswith('400 samples'), facts()
     for _ in range(3):
         reader.press('+')
-        window.wait_for('location.hash.includes("time=")', 10)
+        window.wait_for('location.hash.includes("time=")')
         reader.drawn()
-    window.wait_for('!document.getElementById("facts-shown").textContent.startsWith("400")', 10)
+    window.wait_for('!document.getElementById("facts-shown").textContent.startsWith("400")')
     assert f'60.0{THIN}% matched' in facts(), facts()
     # Keys work without the focus, and each step is undone in order.
     reader.evaluate('document.activeElement.blur()')
@@ -308,8 +308,8 @@ def the_footer_follows_the_zoom(window):
     reader.drawn()
     assert reader.text('npu-part') != part and 'view=timeline' in reader.fragment(), 'a step back'
     window.press('0')
-    window.wait_for('!location.hash.includes("time=")', 10)
-    window.wait_for('document.getElementById("facts-shown").textContent.startsWith("400")', 10)
+    window.wait_for('!location.hash.includes("time=")')
+    window.wait_for('document.getElementById("facts-shown").textContent.startsWith("400")')
 
 
 def too_many_launches_are_counted(window):
@@ -655,11 +655,13 @@ def the_terminal_says_the_same(window):
     assert 'npu-ipc-storm: 300 messages' in told and '300 messages' in reader.text('npu-figures'), told
 
 
-CASES = (jobs_are_where_they_were, zoom_by_all_means, every_state_has_a_shape, calls_have_their_rows,
-         launches_and_samples_are_lanes_too, the_footer_follows_the_zoom, a_run_without_devices_has_lanes, too_many_launches_are_counted, distributions_have_their_numbers, findings_are_told_in_every_view, tables_of_a_source_are_tables, levels_are_drawn, too_many_are_merged,
-         too_many_rows_are_one, hostile_names_stay_names, hostile_times_are_drawn, the_view_follows_the_theme,
-         the_published_trace_is_shown, the_terminal_says_the_same)
+PAGE_CASES = (jobs_are_where_they_were, zoom_by_all_means, every_state_has_a_shape, calls_have_their_rows,
+              launches_and_samples_are_lanes_too, the_footer_follows_the_zoom, a_run_without_devices_has_lanes,
+              too_many_launches_are_counted, distributions_have_their_numbers, findings_are_told_in_every_view,
+              tables_of_a_source_are_tables, levels_are_drawn, too_many_are_merged, too_many_rows_are_one,
+              hostile_names_stay_names, hostile_times_are_drawn, the_view_follows_the_theme,
+              the_published_trace_is_shown, the_terminal_says_the_same)
 
 
 if __name__ == '__main__':
-    sys.exit(run_in_browser(CASES))
+    sys.exit(run_file())

@@ -3,7 +3,6 @@
 """Threads in every output, by what reads it: a program whose threads have known names and ids is profiled once, and the
 capture is replayed for each sink. Devices of profiles that are made here. TAP.
 """
-import atexit
 import collections
 import csv
 import functools
@@ -16,10 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-import browser
 from perfetto_trace import Trace
-from reader import Reader, make_page
-from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, Origin, Skip, Times, equal, gpu_stack, run_cases, write_profile
+from reader import Reader, make_page, run_file
+from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, Origin, Skip, Times, equal, gpu_stack, write_profile
 from test_pprof import pprof
 
 FOLDER = tempfile.TemporaryDirectory()  # of what all cases read
@@ -246,26 +244,10 @@ def lanes_are_of_threads(window):
                        'GPU samples · GPU 1 · model (7)': 39}, 'lanes')
 
 
-def in_browser(look):
-    @functools.wraps(look)
-    def case():
-        if not browser.find():
-            raise Skip(browser.NONE)
-        look(shared_window())
-    return case
-
-
-@functools.cache
-def shared_window():
-    window = browser.Browser()
-    atexit.register(window.close)
-    return window
-
-
 CASES = (folded_text_has_threads_on_request, csv_has_columns, pprof_has_labels, perfetto_has_tracks,
-         speedscope_has_profiles, firefox_has_threads, top_has_rows, labels_have_devices,
-         *map(in_browser, (the_page_chooses_threads, the_page_shows_threads, the_page_chooses_devices, lanes_are_of_threads)))
+         speedscope_has_profiles, firefox_has_threads, top_has_rows, labels_have_devices)
+PAGE_CASES = (the_page_chooses_threads, the_page_shows_threads, the_page_chooses_devices, lanes_are_of_threads)
 
 
 if __name__ == '__main__':
-    sys.exit(run_cases(CASES) != 0)
+    sys.exit(run_file(CASES))
