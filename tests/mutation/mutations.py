@@ -18,14 +18,15 @@ Seven things are not mutated, because no test can be expected to notice:
 import collections
 import re
 
-Mutation = collections.namedtuple('Mutation', 'line kind begin end text')  # offsets of what text replaces
+# Offsets of what text replaces; function: the name of the function, or of the macro, that contains it.
+Mutation = collections.namedtuple('Mutation', 'line kind begin end text function')
 
 TOKEN = re.compile(r'''
     (?P<comment>/\*.*?\*/|//[^\n]*) | (?P<directive>^[ \t]*\#(?:\\\n|/\*.*?\*/|[^\n])*)
   | (?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*') | (?P<name>[A-Za-z_]\w*) | (?P<number>\.?\d(?:[eE][+-]|[\w.])*)
   | (?P<operator><<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%&|^~!<>=?:;,.(){}\[\]])
 ''', re.VERBOSE | re.DOTALL | re.MULTILINE)
-DEFINE = re.compile(r'[ \t]*#define \w+ (?=[^ ])')
+DEFINE = re.compile(r'[ \t]*#define (\w+) (?=[^ ])')
 
 REPLACEMENTS = {
     'comparison': {'<': ['<='], '<=': ['<'], '>': ['>='], '>=': ['>'], '==': ['!='], '!=': ['==']},
@@ -80,6 +81,7 @@ class File:
         self.directives = [token for token in tokens if token.kind == 'directive']
         self.tokens = [token for token in tokens if token.kind not in ('comment', 'directive')]
         self.found = []
+        self.function = None
 
     # Statements
 
@@ -142,7 +144,8 @@ class File:
             token = self.tokens[i]
             if token.text == '{' and i and self.tokens[i - 1].text == ')':
                 body = self.statement(i)
-                if not HASH_NAME.match(self.tokens[self.opening(i - 1) - 1].text):
+                self.function = self.tokens[self.opening(i - 1) - 1].text
+                if not HASH_NAME.match(self.function):
                     yield body
                 i = body.end
             elif token.text in ('(', '[', '{'):
@@ -201,7 +204,7 @@ class File:
     # Mutations
 
     def add(self, kind, begin, end, text):
-        self.found.append(Mutation(self.text.count('\n', 0, begin) + 1, kind, begin, end, text))
+        self.found.append(Mutation(self.text.count('\n', 0, begin) + 1, kind, begin, end, text, self.function))
 
     def is_binary(self, token):
         return self.text[token.begin - 1].isspace() and self.text[token.end].isspace()
@@ -277,6 +280,7 @@ class File:
         for directive in self.directives:
             define = DEFINE.match(directive.text)
             if define and '(' not in define[0]:
+                self.function = define[1]
                 for match in TOKEN.finditer(directive.text, define.end()):
                     if match.lastgroup == 'number':
                         self.add_of_number(Token(match), directive.begin)
