@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 #include "base/cleanup.h"
 #include "device/zebin_fixture.h"
 #include "run/decoders.h"
@@ -239,54 +237,41 @@ TEST(without_a_decoder_all_but_instructions_is_known)
 	code_object_release(object);
 }
 
-/* mov64 r1, imm; exit: of eBPF, RFC 9669. */
-static const unsigned char bpf[16] = { 0xb7, 1, 0, 0, 1, 0, 0, 0, 0x95 };
+/* Instructions of tests/abi/versions/version_plugin.c: a number and an operand. */
+static const unsigned char earlier_code[] = { 1, 7, 0, 9 };
 
-TEST(a_decoder_of_the_first_release_is_asked_in_the_old_way)
+TEST(a_decoder_of_an_earlier_version_is_asked_in_its_way)
 {
-	struct utsname machine;
-	char folder[] = "/tmp/iaprof-decoder-XXXXXX";
-	CLEANUP_FREE char *command = NULL;
-	CLEANUP_FREE char *path = NULL;
-	ck_assert_int_eq(uname(&machine), 0);
-	const char *released = getenv("RELEASED_PLUGINS");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
-	/* A file that others can write would be refused to root. */
-	ck_assert_int_gt(asprintf(&command, "install -m 755 '%s/%s/0.1/iaprof-ebpf.so' %s 2>/dev/null",
-				  released ? released : "tests/abi/released", machine.machine, folder),
-			 0);
-	ck_assert_int_gt(asprintf(&path, "%s/iaprof-ebpf.so", folder), 0);
-	if (system(command)) {
-		rmdir(folder);
-		return; /* none was released for this machine */
-	}
 	static struct instance_configuration wanted;
-	wanted = (struct instance_configuration){ .plugin = path };
 	struct error error = { 0 };
+	wanted = (struct instance_configuration){ .plugin = getenv("EARLIER_DECODER") };
+	if (!wanted.plugin)
+		wanted.plugin = (char *)"build/tests/abi/versions/iaprof-earlier-decoder.so";
 	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
 	struct decoder *decoder = decoders_find(&decoders, MACHINE_BPF);
 	ck_assert_ptr_nonnull(decoder);
 	ck_assert_ptr_null(decoder->plugin->description.code_open);
-	const struct iaprof_code description = { .size = sizeof description, .bytes = bpf, .byte_count = sizeof bpf };
+	const struct iaprof_code description = { .size = sizeof description,
+						 .bytes = earlier_code,
+						 .byte_count = sizeof earlier_code };
 	struct decoder_code *code = decoder_code_open(decoder, &description);
 	struct iaprof_code_instruction instruction;
 	ck_assert_ptr_nonnull(code);
 	ck_assert(decoder_code_instruction(code, 0, &instruction));
-	ck_assert_str_eq(instruction.mnemonic, "mov");
-	ck_assert_str_eq(instruction.text, "mov r1, r0, 0x1");
+	ck_assert_str_eq(instruction.mnemonic, "add");
+	ck_assert_str_eq(instruction.text, "add 7");
+	ck_assert_uint_eq(instruction.size, 2);
 	ck_assert_uint_eq(instruction.group, IAPROF_INSTRUCTION_OTHER);
-	ck_assert(decoder_code_instruction(code, 8, &instruction));
-	ck_assert_str_eq(instruction.mnemonic, "exit");
-	ck_assert(!decoder_code_instruction(code, 4, &instruction));
-	ck_assert(!decoder_code_instruction(code, 16, &instruction));
+	ck_assert(decoder_code_instruction(code, 2, &instruction));
+	ck_assert_str_eq(instruction.mnemonic, "end");
+	ck_assert(!decoder_code_instruction(code, 1, &instruction));
+	ck_assert(!decoder_code_instruction(code, sizeof earlier_code, &instruction));
 	ck_assert(!decoder_code_instruction(code, UINT64_MAX, &instruction));
 	struct iaprof_producer producer;
 	uint32_t flags;
-	ck_assert_uint_eq(decoder_code_producers(code, 8, &producer, 1, &flags), 0);
+	ck_assert_uint_eq(decoder_code_producers(code, 0, &producer, 1, &flags), 0);
 	ck_assert_uint_eq(flags, IAPROF_PRODUCERS_INCOMPLETE);
 	decoder_code_close(code);
-	unlink(path);
-	rmdir(folder);
 }
 
 static void add_entry(const char *name, const char *path)
