@@ -634,5 +634,5 @@ TEST_LOOP(totals_are_kept_whatever_comes, 0, 20)
 
 int main(void)
 {
-	return run_all_tests(60, set_up, tear_down);
+	return run_all_tests(0, set_up, tear_down);
 }

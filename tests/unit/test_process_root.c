@@ -345,5 +345,5 @@ int main(void)
 		     "CAP_SYS_CHROOT)");
 		return EXIT_SUCCESS;
 	}
-	return run_all_tests(60, NULL, NULL);
+	return run_all_tests(0, NULL, NULL);
 }

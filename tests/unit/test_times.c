@@ -270,5 +270,5 @@ TEST(a_profile_has_the_times_of_its_samples)
 
 int main(void)
 {
-	return run_all_tests(60, set_up, tear_down);
+	return run_all_tests(0, set_up, tear_down);
 }
