@@ -393,7 +393,7 @@ TEST_LOOP(any_events_give_what_a_plain_list_gives, 0, HAS_SANITIZER ? 3 : 10)
 	struct code_index *index = code_index_new(&options);
 	naive_count = 0;
 	uint64_t now = 0, several_count = 0, found_count = 0, missed_count = 0, horizon_moves = 0, horizon = 0;
-	for (size_t step = 0; step < 6000; step++) {
+	for (size_t step = 0; step < 4000; step++) {
 		now += random_below(3);
 		uint64_t time = now - random_below(now < 10 ? now + 1 : 10), process = random_below(3);
 		uint64_t device = random_below(8) ? 5 : 6;

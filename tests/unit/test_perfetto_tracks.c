@@ -12,7 +12,11 @@
 #include "sink-perfetto/tracks.h"
 #include "../run_suite.h"
 
-#define EVENTS (2 * TIMELINES_WAITING_COUNT_MAX)
+/* A quarter more than can wait. */
+#define EVENTS (TIMELINES_WAITING_COUNT_MAX + TIMELINES_WAITING_COUNT_MAX / 4)
+#define REFUSED 10000 /* processes */
+/* More than there is room for tracks. */
+#define TRACKS (TIMELINES_BUSY_COUNT_MAX + 1000)
 
 static char thread_name[16];
 
@@ -39,19 +43,19 @@ static void end(void *context, uint64_t track, uint64_t time)
 }
 
 /* Adds slices without any SYNC, each on the next of a number of tracks. Returns how often some were let go. */
-static uint32_t add_slices(struct timelines *timelines, uint32_t track_count, uint64_t duration)
+static uint32_t add_slices(struct timelines *timelines, uint32_t count, uint32_t track_count, uint64_t duration)
 {
 	struct iaprof_record record = { .size = sizeof record };
 	uint32_t walks = 0;
 	begun = ended = 0;
-	for (uint32_t i = 0; i < EVENTS; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct track_key key = { TRACK_CALLS, { 1, i % track_count, 0 } };
 		const struct timeline_event event = { .begin = 1 + i, .end = 1 + i + duration, .record = &record };
 		uint64_t before = begun + timelines->not_drawn;
 		if (!timelines_add(timelines, &key, false, &event))
 			ck_abort_msg("out of memory");
 		walks += begun + timelines->not_drawn > before;
-		if (walks > EVENTS / (TIMELINES_WAITING_COUNT_MAX / 8))
+		if (walks > count / (TIMELINES_WAITING_COUNT_MAX / 8))
 			ck_abort_msg("%u walks for %u events", walks, i);
 		if (timelines->waiting > TIMELINES_WAITING_COUNT_MAX || timelines->count > TIMELINES_BUSY_COUNT_MAX)
 			ck_abort_msg("%zu events wait on %zu tracks", timelines->waiting, timelines->count);
@@ -61,10 +65,10 @@ static uint32_t add_slices(struct timelines *timelines, uint32_t track_count, ui
 
 TEST_LOOP(events_are_let_go_many_at_once, 0, 3)
 {
-	static const uint32_t track_counts[] = { 1, 1000, EVENTS };
+	static const uint32_t track_counts[] = { 1, 1000, 2 * TIMELINES_COUNT_MAX };
 	uint32_t track_count = track_counts[_i];
 	struct timelines timelines = { .writer = { .begin = begin, .end = end } };
-	uint32_t walks = add_slices(&timelines, track_count, 1);
+	uint32_t walks = add_slices(&timelines, EVENTS, track_count, 1);
 	ck_assert_uint_ge(walks, 1);
 	timelines_finish(&timelines);
 	/* None is missing. */
@@ -78,11 +82,11 @@ TEST_LOOP(events_are_let_go_many_at_once, 0, 3)
 TEST(tracks_of_slices_that_do_not_end_have_a_bound)
 {
 	struct timelines timelines = { .writer = { .begin = begin, .end = end } };
-	add_slices(&timelines, EVENTS, 1ull << 40);
+	add_slices(&timelines, TRACKS, TRACKS, 1ull << 40);
 	ck_assert_uint_eq(timelines.count, TIMELINES_BUSY_COUNT_MAX);
 	timelines_finish(&timelines);
 	ck_assert_uint_eq(begun, ended);
-	ck_assert_uint_eq(begun + timelines.not_drawn + timelines.refused, EVENTS);
+	ck_assert_uint_eq(begun + timelines.not_drawn + timelines.refused, TRACKS);
 	ck_assert_uint_gt(timelines.refused, 0);
 	timelines_free(&timelines);
 }
@@ -110,14 +114,14 @@ TEST(processes_are_forgotten_many_at_once)
 	take_process(tracks, 1, IAPROF_PROCESS_FORK); /* it runs again */
 	take_process(tracks, TRACKS_ENDED_COUNT_MIN, IAPROF_PROCESS_EXIT);
 	/* Too few have ended: new ones are only counted, and none is removed. */
-	for (uint32_t i = 1; i <= 150000; i++)
+	for (uint32_t i = 1; i <= REFUSED; i++)
 		take_process(tracks, TRACKS_PROCESS_COUNT_MAX + i, IAPROF_PROCESS_FORK);
-	ck_assert_uint_eq(tracks->refused, 150000);
+	ck_assert_uint_eq(tracks->refused, REFUSED);
 	ck_assert_uint_eq(tracks->process_count, TRACKS_PROCESS_COUNT_MAX);
 	ck_assert_uint_eq(tracks->ended_count, TRACKS_ENDED_COUNT_MIN - 1);
 	take_process(tracks, 1, IAPROF_PROCESS_EXIT);
 	take_process(tracks, TRACKS_PROCESS_COUNT_MAX + 1, IAPROF_PROCESS_FORK);
-	ck_assert_uint_eq(tracks->refused, 150000);
+	ck_assert_uint_eq(tracks->refused, REFUSED);
 	ck_assert_uint_eq(tracks->process_count, TRACKS_PROCESS_COUNT_MAX - TRACKS_ENDED_COUNT_MIN + 1);
 	ck_assert_uint_eq(tracks->ended_count, 0);
 	tracks_free(tracks);

@@ -11,7 +11,7 @@
 #define PIDS 6
 #define PAGES 12
 #define EVENTS 300
-#define ROUNDS 200
+#define ROUNDS 40
 
 struct event {
 	uint64_t time;
