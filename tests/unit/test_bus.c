@@ -55,24 +55,6 @@ static uint64_t take_all(struct bus *bus, uint64_t *sum)
 	return count;
 }
 
-TEST(delivers_in_order_and_sets_the_source)
-{
-	struct bus *bus = bus_new(1 << 20);
-	for (uint64_t i = 0; i < 1000; i++)
-		ck_assert_int_eq(emit_sample(bus, i, 0), 0);
-	uint64_t expected = 0;
-	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
-		next = block->next;
-		struct iaprof_batch batch = block_batch(block);
-		for (const struct iaprof_record *record = iaprof_batch_next(&batch, NULL); record;
-		     record = iaprof_batch_next(&batch, record))
-			ck_assert_uint_eq(((const struct iaprof_record_sample *)record)->value, expected++);
-		bus_recycle(bus, block);
-	}
-	ck_assert_uint_eq(expected, 1000);
-	bus_free(bus);
-}
-
 /* Records of all sizes, so that they and their headers end anywhere in what is copied at a time; one is larger. */
 TEST_LOOP(every_record_gets_its_source_and_nothing_else, 0, 2)
 {
@@ -421,48 +403,6 @@ TEST(refuses_malformed_batches_whole)
 	bus_free(bus);
 }
 
-TEST(checks_what_each_type_holds)
-{
-	struct error error = { 0 };
-	struct {
-		struct iaprof_record_string head;
-		char text[8];
-	} string = {
-		.head = { .header = { .size = sizeof string, .type = IAPROF_RECORD_STRING }, .id = 1, .length = 7 },
-		.text = "letters"
-	};
-	ck_assert_int_eq(record_check(&string, sizeof string, &error), 0);
-	string.head.length = 8;
-	ck_assert_int_eq(record_check(&string, sizeof string, &error), -EINVAL);
-	string.head.length = UINT32_MAX;
-	ck_assert_int_eq(record_check(&string, sizeof string, &error), -EINVAL);
-	string.head.length = 6;
-	ck_assert_int_eq(record_check(&string, sizeof string, &error), -EINVAL);
-
-	struct iaprof_record_mapping mapping = { .header = { .size = sizeof mapping, .type = IAPROF_RECORD_MAPPING },
-						 .start = UINT64_MAX - 4095,
-						 .size = 4096 };
-	ck_assert_int_eq(record_check(&mapping, sizeof mapping, &error), 0);
-	mapping.size = 4097;
-	ck_assert_int_eq(record_check(&mapping, sizeof mapping, &error), -EINVAL);
-	mapping.size = 1;
-	mapping.build_id_size = IAPROF_BUILD_ID_SIZE_MAX + 1;
-	ck_assert_int_eq(record_check(&mapping, sizeof mapping, &error), -EINVAL);
-
-	struct {
-		struct iaprof_record_stall_sample head;
-		uint64_t counts[2];
-	} stall = { .head = { .header = { .size = sizeof stall, .type = IAPROF_RECORD_STALL_SAMPLE },
-			      .reason_count = 2 } };
-	ck_assert_int_eq(record_check(&stall, sizeof stall, &error), 0);
-	stall.head.reason_count = 3;
-	ck_assert_int_eq(record_check(&stall, sizeof stall, &error), -EINVAL);
-
-	struct iaprof_record unknown = { .size = sizeof unknown, .type = 999 };
-	ck_assert_int_eq(record_check(&unknown, sizeof unknown, &error), 0);
-	ck_assert_ptr_null(record_type_name(999));
-}
-
 TEST(defines_each_string_and_stack_once_before_its_use)
 {
 	struct bus *bus = bus_new(1 << 20);
@@ -568,27 +508,6 @@ TEST(ids_cannot_leap_far_beyond_the_number_of_texts)
 	for (string.head.id = 60000; string.head.id <= 600000; string.head.id += 60000, string.text[0]++)
 		taken += !intern_define_string(intern, &string.head);
 	ck_assert_uint_eq(taken, 1);
-	intern_free(intern);
-}
-
-TEST(stacks_expire_when_nobody_uses_them)
-{
-	struct intern *intern = intern_new(NULL);
-	uint64_t used = 1;
-	for (int epoch = 0; epoch < 100; epoch++) {
-		ck_assert_uint_ne(intern_stack(intern, 1, &used, 1), 0);
-		for (uint64_t i = 0; i < 1000; i++) {
-			uint64_t address = (uint64_t)epoch * 1000 + i + 10;
-			ck_assert_uint_ne(intern_stack(intern, 1, &address, 1), 0);
-		}
-		intern_begin_epoch(intern);
-		intern_expire_stacks(intern, 2);
-		ck_assert_uint_le(intern_stack_count(intern), 2 * 1000 + 1);
-	}
-	struct interned_stack stack = intern_find_stack(intern, 1);
-	ck_assert_uint_eq(stack.count, 1);
-	ck_assert_uint_eq(stack.addresses[0], used);
-	ck_assert_uint_eq(intern_find_stack(intern, 2).count, 0);
 	intern_free(intern);
 }
 
