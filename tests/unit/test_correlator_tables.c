@@ -137,14 +137,6 @@ TEST(records_may_be_a_second_late)
 	ck_assert_double_gt(busy_time(11, 3 * SECOND, 4 * SECOND), 0);
 }
 
-/* What is known of a time is looked for up to a record that ended more than a second before it. */
-TEST_LOOP(the_search_ends_a_second_before, 0, 2)
-{
-	be_busy(10, 1, 0, 9 * SECOND, 11 * SECOND, SECOND);
-	be_busy(11, 1, 0, 8 * SECOND, 9 * SECOND - (unsigned)_i, SECOND);
-	ck_assert_int_eq(busy_time(10, 10 * SECOND, 12 * SECOND) > 0, !_i);
-}
-
 /* More than there is room for: the older half goes, and it is known since when something is missing. */
 TEST(too_many_records_are_counted)
 {
@@ -333,94 +325,6 @@ static double share_of(uint32_t launch_stack, uint64_t begin, uint64_t end, bool
 	return found;
 }
 
-TEST(launches_of_an_interval_come_evenly)
-{
-	add_kernel(1, 10, 5, 0x1000, 1, UINT64_MAX);
-	ck_assert(!kernels_are_seen_launched(&kernels, 10));
-	ck_assert(launch(1, 100, 12, 1000, 2000));
-	ck_assert(launch(1, 101, 1, 1500, 1700));
-	ck_assert(launch(1, 100, 3, 3000, 3000));
-	ck_assert(kernels_are_seen_launched(&kernels, 10));
-	ck_assert(!launch(2, 100, 1, 1, 1));
-	/* The first and the last are known, ten came between them. */
-	ck_assert_double_eq(share_of(100, 1000, 2000, true), 12);
-	ck_assert_double_eq(share_of(100, 0, 2500, true), 12);
-	ck_assert_double_eq(share_of(100, 0, 5000, true), 15);
-	ck_assert_double_eq(share_of(100, 1000, 1500, true), 1 + 5);
-	ck_assert_double_eq(share_of(100, 1500, 2000, true), 1 + 5);
-	ck_assert_double_eq(share_of(100, 1200, 1400, true), 2);
-	ck_assert_double_eq(share_of(100, 500, 1100, true), 1 + 1);
-	ck_assert_double_eq(share_of(100, 2000, 2000, true), 1);
-	/* One launch was at its end. */
-	ck_assert_double_eq(share_of(101, 1000, 1699, true), 0);
-	ck_assert_double_eq(share_of(101, 1000, 1700, true), 1);
-	ck_assert_double_eq(share_of(101, 1700, 1800, true), 1);
-	ck_assert_double_eq(share_of(101, 1701, 1800, true), 0);
-	/* What is asked again is answered again, after what comes meanwhile, too. */
-	ck_assert_double_eq(share_of(101, 1000, 1700, true), 1);
-	ck_assert(launch(1, 101, 4, 1600, 1600));
-	ck_assert_double_eq(share_of(101, 1000, 1700, true), 5);
-}
-
-/* When nobody launched it in the interval: those that did last, and what was launched within 0.1 s before that. */
-TEST(launches_before_count_else_those_after)
-{
-	uint64_t together = SECOND / 10;
-	add_kernel(1, 10, 5, 0x1000, 1, UINT64_MAX);
-	ck_assert(launch(1, 100, 7, 5 * SECOND - 2 * together, 5 * SECOND - together));
-	ck_assert(launch(1, 101, 8, 5 * SECOND - 2 * together, 5 * SECOND - together + 1));
-	ck_assert(launch(1, 102, 9, 5 * SECOND, 5 * SECOND));
-	ck_assert(launch(1, 103, 4, 8 * SECOND, 8 * SECOND));
-	ck_assert(launch(1, 104, 5, 8 * SECOND + together - 1, 9 * SECOND));
-	ck_assert(launch(1, 105, 6, 8 * SECOND + together, 9 * SECOND));
-	const double before[] = { 0, 8, 9, 0, 0, 0 }, after[] = { 0, 0, 0, 4, 5, 0 };
-	for (uint32_t i = 0; i < 6; i++) {
-		ck_assert_double_eq(share_of(100 + i, 6 * SECOND, 7 * SECOND, false), before[i]);
-		ck_assert_double_eq(share_of(100 + i, 5 * SECOND + 1, 8 * SECOND - 1, false), before[i]);
-		/* Nothing was before this: a new kernel, whose launches are reported late. */
-		ck_assert_double_eq(share_of(100 + i, 1, 2, false), i < 2 ? 7 + i : 0);
-	}
-	uint32_t position = kernels_at(&kernels, 10, 0x1000, 5);
-	ck_assert(launch_history_were_before(&kernels.items.items[position], 9 * SECOND + 10, 11));
-	ck_assert(!launch_history_were_before(&kernels.items.items[position], 9 * SECOND + 10, 10));
-	ck_assert(launch_history_were_before(&kernels.items.items[position], 8 * SECOND + 1, 2));
-	ck_assert(!launch_history_were_before(&kernels.items.items[position], 8 * SECOND + 1, 1));
-	ck_assert(!launch_history_were_before(&kernels.items.items[position], 5 * SECOND - 2 * together, UINT64_MAX));
-	add_kernel(2, 20, 5, 0x1000, 1, UINT64_MAX);
-	for (uint32_t i = 0; i < 3; i++)
-		ck_assert(launch(2, 103 + i, 4 + i, (8 + i) * SECOND, 20 * SECOND));
-	const struct kernel_share *shares;
-	bool in_time;
-	ck_assert_uint_eq(kernels_shares(&kernels, kernels_at(&kernels, 20, 0x1000, 5), 1, 2, &shares, &in_time), 1);
-	ck_assert_uint_eq(shares[0].launch_stack, 103);
-	ck_assert_double_eq(after[3], shares[0].weight);
-}
-
-/* More launches than are kept separately: the older half is merged by stack, or dropped if each has its own stack. */
-TEST_LOOP(many_launches_are_merged, 0, 2)
-{
-	bool has_few_stacks = _i;
-	add_kernel(1, 10, 5, 0x1000, 1, UINT64_MAX);
-	for (uint64_t i = 1; i <= LAUNCHES_MAX; i++)
-		ck_assert(launch(1, has_few_stacks ? i % 2 : (uint32_t)i, 3, 10 * i, 10 * i + 5));
-	ck_assert_uint_eq(kernels.merged, 0);
-	ck_assert(launch(1, 9999, 3, 10 * (LAUNCHES_MAX + 1), 10 * (LAUNCHES_MAX + 1)));
-	const struct kernel *kernel = &kernels.items.items[kernels_at(&kernels, 10, 0x1000, 5)];
-	ck_assert_uint_eq(kernel->launches.count, LAUNCHES_MAX / 2 + 1 + (has_few_stacks ? 2 : 0));
-	ck_assert_uint_eq(kernels.merged, has_few_stacks ? 3 * (LAUNCHES_MAX / 2 - 2) : 3 * LAUNCHES_MAX / 2);
-	uint64_t half = 10 * (LAUNCHES_MAX / 2) + 5;
-	if (has_few_stacks) {
-		ck_assert_double_eq(share_of(0, 0, half, true), 3.0 * LAUNCHES_MAX / 4);
-		ck_assert_double_eq(share_of(1, 0, half, true), 3.0 * LAUNCHES_MAX / 4);
-		ck_assert_uint_eq(kernel->launches.items[0].first_time, 20);
-		ck_assert_uint_eq(kernel->launches.items[0].last_time, half);
-		ck_assert_uint_eq(kernel->launches.items[1].first_time, 10);
-		ck_assert_uint_eq(kernel->launches.items[1].last_time, half - 10);
-	}
-	ck_assert_double_eq(share_of(LAUNCHES_MAX / 2 + 1, half + 5, half + 10, true), has_few_stacks ? 0 : 3);
-	ck_assert_double_eq(share_of(9999, 10 * (LAUNCHES_MAX + 1), 10 * (LAUNCHES_MAX + 1), true), 3);
-}
-
 TEST(kernels_are_by_process_place_and_name)
 {
 	add_kernel(1, 10, 5, 0x1000, 1, UINT64_MAX);
@@ -448,56 +352,6 @@ TEST(kernels_are_by_process_place_and_name)
 	ck_assert(!kernels_are_seen_launched(&kernels, 11));
 }
 
-TEST(kernels_go_some_time_after_their_process)
-{
-	add_kernel(1, 10, 5, 0x1000, 5, UINT64_MAX);
-	add_kernel(2, 10, 6, 0x1000, 30, UINT64_MAX);
-	add_kernel(3, 11, 5, 0x1000, 5, 60);
-	kernels_end_process(&kernels, 10, 4);
-	ck_assert_uint_eq(kernels.ended, 1);
-	kernels_end_process(&kernels, 10, 20); /* the second is the next program's */
-	ck_assert_uint_eq(kernels.ended, 2);
-	kernels_end_process(&kernels, 10, 25);
-	ck_assert_uint_eq(kernels.ended, 2);
-	ck_assert(launch(1, 100, 1, 40, 40)); /* reported late */
-	kernels_forget(&kernels, 20);
-	ck_assert_uint_ne(kernels_at(&kernels, 10, 0x1000, 5), KERNEL_NONE);
-	kernels_forget(&kernels, 40);
-	ck_assert_uint_ne(kernels_at(&kernels, 10, 0x1000, 5), KERNEL_NONE);
-	kernels_forget(&kernels, 41);
-	ck_assert_uint_eq(kernels_at(&kernels, 10, 0x1000, 5), KERNEL_NONE);
-	ck_assert(!launch(1, 100, 1, 40, 40));
-	ck_assert_uint_ne(kernels_at(&kernels, 10, 0x1000, 6), KERNEL_NONE);
-	ck_assert(launch(2, 100, 1, 40, 40));
-	ck_assert_uint_ne(kernels_at(&kernels, 11, 0x1000, 5), KERNEL_NONE);
-	kernels_forget(&kernels, 61);
-	ck_assert_uint_eq(kernels_of_process(&kernels, 11), KERNEL_NONE);
-	ck_assert_uint_eq(kernels.ended, 0);
-	ck_assert_uint_eq(kernels.ids.count - kernels.free_ids.count, 1);
-	/* Places are used again, by another process, too. */
-	size_t locations = kernels.items.count;
-	add_kernel(7, 13, 5, 0x1000, 70, UINT64_MAX);
-	add_kernel(8, 13, 6, 0x1000, 70, UINT64_MAX);
-	ck_assert_uint_eq(kernels.items.count, locations);
-	ck_assert_uint_ne(kernels_at(&kernels, 13, 0x1000, 5), kernels_at(&kernels, 13, 0x1000, 6));
-	ck_assert(launch(7, 100, 1, 80, 80) && launch(8, 100, 1, 80, 80));
-}
-
-/* Free ids do not count as those that crowd the table. */
-TEST(unused_kernels_stay_while_there_is_room)
-{
-	enum { MANY = 70000 };
-	for (uint32_t i = 0; i < MANY; i++)
-		add_kernel(2 + i, 10, 1 + i % 100, 0x1000, 5, UINT64_MAX);
-	add_kernel(1, 11, 5, 0x1000, 5, UINT64_MAX);
-	kernels_end_process(&kernels, 10, 10);
-	kernels_forget(&kernels, 20);
-	ck_assert_uint_eq(kernels.free_ids.count, MANY);
-	add_kernel(2, 12, 5, 0x1000, 5, 30);
-	kernels_forget(&kernels, 40);
-	ck_assert_uint_ne(kernels_at(&kernels, 11, 0x1000, 5), KERNEL_NONE);
-}
-
 /* Division */
 
 static struct proportional_split split;
@@ -506,73 +360,6 @@ static void add_target(uint32_t launch_stack, uint32_t location, double weight)
 {
 	ck_assert(proportional_split_add(
 		&split, &(struct device_stack_key){ .launch_stack = launch_stack, .location = location }, weight));
-}
-
-TEST(parts_are_in_proportion)
-{
-	proportional_split_begin(&split);
-	add_target(1, 1, 1);
-	add_target(2, 1, 2);
-	add_target(3, 1, 1);
-	add_target(2, 2, 4);
-	proportional_split_divide(&split, 800);
-	const uint64_t parts[] = { 100, 200, 100, 400 };
-	for (size_t i = 0; i < 4; i++)
-		ck_assert_uint_eq(split.targets.items[i].part, parts[i]);
-	proportional_split_begin(&split);
-	add_target(1, 1, 0.001);
-	proportional_split_divide(&split, UINT64_MAX);
-	ck_assert_uint_eq(split.targets.items[0].part, UINT64_MAX);
-}
-
-/* Single samples: each stack gets its share in the long run, and never is more than one behind. */
-TEST(what_is_left_over_is_remembered)
-{
-	const double weights[] = { 1, 2, 5 };
-	uint64_t sums[3] = { 0 };
-	for (unsigned round = 1; round <= 800; round++) {
-		proportional_split_begin(&split);
-		for (uint32_t i = 0; i < 3; i++)
-			add_target(i + 1, round % 7, weights[i]);
-		proportional_split_divide(&split, 1);
-		uint64_t total = 0;
-		for (size_t i = 0; i < 3; i++) {
-			sums[i] += split.targets.items[i].part;
-			total += split.targets.items[i].part;
-			double due = round * weights[i] / 8;
-			ck_assert_double_le((double)sums[i], due + 1.01);
-			ck_assert_double_ge((double)sums[i], due - 1.01);
-		}
-		ck_assert_uint_eq(total, 1);
-	}
-	ck_assert_uint_eq(sums[0], 100);
-	ck_assert_uint_eq(sums[1], 200);
-	ck_assert_uint_eq(sums[2], 500);
-}
-
-/* Whatever the weights and counts, parts add up; the rest of a stack goes to its largest target. */
-TEST(parts_add_up)
-{
-	uint64_t state = 1;
-	for (unsigned round = 0; round < 2000; round++) {
-		proportional_split_begin(&split);
-		uint64_t count = (state >> 20) >> (round % 44), sum = 0;
-		for (uint32_t i = 0; i < 2 + round % 9; i++) {
-			state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-			add_target((uint32_t)(state >> 33) % 4, i, 0.1 + (double)(state >> 50));
-		}
-		proportional_split_divide(&split, count);
-		for (size_t i = 0; i < split.targets.count; i++)
-			sum += split.targets.items[i].part;
-		ck_assert_uint_eq(sum, count);
-	}
-	proportional_split_begin(&split);
-	add_target(77, 1, 1);
-	add_target(77, 2, 3);
-	add_target(77, 3, 2);
-	proportional_split_divide(&split, 1);
-	for (size_t i = 0; i < 3; i++)
-		ck_assert_uint_eq(split.targets.items[i].part, i == 1);
 }
 
 /* Balances of so many stacks are remembered; with more, all are reset. */
@@ -626,42 +413,6 @@ TEST(unknown_places_are_bounded)
 }
 
 /* Devices */
-
-TEST(devices_are_named_apart)
-{
-	struct sampled_devices devices = { .intern = intern_new(NULL) };
-	char text[64];
-	uint32_t name = intern_text_id(devices.intern, "GPU");
-	struct iaprof_record_device device = { .header.source = 3, .id = 1, .name = name };
-	device.address = intern_text_id(devices.intern, "03:00.0");
-	sampled_devices_take(&devices, &device);
-	sampled_device_name(devices.items.items, 1, 0, text, sizeof text);
-	ck_assert_str_eq(text, "GPU");
-	device.id = 2;
-	device.address = intern_text_id(devices.intern, "04:00.0");
-	sampled_devices_take(&devices, &device);
-	sampled_devices_take(&devices, &device);
-	ck_assert_uint_eq(devices.items.count, 2);
-	sampled_device_name(devices.items.items, 2, 1, text, sizeof text);
-	ck_assert_str_eq(text, "GPU at 04:00.0");
-	device.id = 3;
-	sampled_devices_take(&devices, &device);
-	sampled_device_name(devices.items.items, 3, 1, text, sizeof text);
-	ck_assert_str_eq(text, "GPU (device 2 of source 3)");
-	sampled_device_name(devices.items.items, 3, 0, text, sizeof text);
-	ck_assert_str_eq(text, "GPU at 03:00.0");
-	/* One that was not announced, and the same number of another source. */
-	ck_assert_str_eq(sampled_devices_find(&devices, 3, 9)->samples.name, "unknown device");
-	ck_assert_str_eq(sampled_devices_find(&devices, 4, 1)->samples.name, "unknown device");
-	ck_assert_str_eq(sampled_devices_find(&devices, 3, 1)->samples.address, "03:00.0");
-	for (uint32_t i = 0; i < 2000; i++)
-		sampled_devices_find(&devices, 5, i);
-	ck_assert_uint_eq(devices.items.count, 1024);
-	ck_assert_ptr_null(sampled_devices_find(&devices, 5, 5000));
-	struct intern *intern = devices.intern;
-	sampled_devices_free(&devices);
-	intern_free(intern);
-}
 
 /* So many counters of devices are looked at; a value is of its source's counter. */
 TEST(counters_of_devices_are_bounded)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process table's parts by themselves: address ranges over time, accounts of users, names, files mapped as code. */
+/* The process table's parts by themselves: accounts of users, names, files mapped as code. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,101 +13,10 @@
 #include "base/clock.h"
 #include "process/live_processes.h"
 #include "process/mapped_files.h"
-#include "process/memory_ranges.h"
 #include "process/name_throttle.h"
 #include "process/text_budget.h"
 #include "process/user_accounts.h"
 #include "../run_suite.h"
-
-/* Address ranges */
-
-enum { MAPPINGS = 40, PAGES = 16, TIMES = 100 };
-
-static struct shared_mapping *mappings[MAPPINGS];
-
-static struct memory_range make_range(size_t number, uint64_t start, uint64_t end, uint64_t begin)
-{
-	struct shared_mapping *mapping = calloc(1, sizeof *mapping);
-	ck_assert_ptr_nonnull(mapping);
-	mapping->references = 1; /* the test's */
-	mappings[number] = mapping;
-	return (struct memory_range){ .start = start, .end = end, .begin = begin, .until = number, .mapping = mapping };
-}
-
-/* Random mappings, in any order: at each page and time the last one that was placed by then is found. */
-TEST_LOOP(ranges_are_those_of_their_time, 0, 8)
-{
-	struct memory_range list[MAPPINGS];
-	struct memory_range_array current = { 0 }, history = { 0 };
-	const struct shared_mapping *model[TIMES][PAGES] = { 0 };
-	uint64_t random = 88172645463325252u + (uint64_t)_i;
-	for (size_t i = 0; i < MAPPINGS; i++) {
-		random ^= random << 13, random ^= random >> 7, random ^= random << 17; /* xorshift64 */
-		uint64_t start = random % PAGES, end = start + 1 + (random >> 8) % (PAGES - start);
-		list[i] = make_range(i, start, end, (random >> 16) % TIMES);
-	}
-	for (uint64_t time = 0; time < TIMES; time++) {
-		memcpy(model[time], model[time ? time - 1 : 0], sizeof model[time]);
-		for (size_t i = 0; i < MAPPINGS; i++)
-			for (uint64_t page = list[i].start; list[i].begin == time && page < list[i].end; page++)
-				model[time][page] = list[i].mapping;
-	}
-	ck_assert(memory_ranges_build(list, MAPPINGS, &current, &history));
-	for (size_t i = 1; i < current.count; i++)
-		ck_assert_uint_le(current.items[i - 1].end, current.items[i].start);
-	for (size_t i = 1; i < history.count; i++)
-		ck_assert_uint_le(history.items[i - 1].until, history.items[i].until);
-	for (uint64_t page = 0; page < PAGES; page++) {
-		size_t at = memory_ranges_search_address(&current, page);
-		bool is_mapped = at < current.count && current.items[at].start <= page;
-		ck_assert_ptr_eq(is_mapped ? current.items[at].mapping : NULL, model[TIMES - 1][page]);
-	}
-	for (uint64_t time = 0; time < TIMES; time++)
-		for (uint64_t page = 0; page < PAGES; page++) {
-			const struct shared_mapping *found = NULL;
-			unsigned count = 0;
-			size_t from = memory_ranges_search_time(&history, time);
-			ck_assert(!from || history.items[from - 1].until <= time);
-			for (size_t i = from; i < history.count + current.count; i++) {
-				const struct memory_range *range =
-					i < history.count ? &history.items[i] : &current.items[i - history.count];
-				if (range->start > page || page >= range->end || range->begin > time ||
-				    time >= range->until)
-					continue;
-				found = range->mapping;
-				count++;
-			}
-			ck_assert_uint_le(count, 1);
-			ck_assert_ptr_eq(found, model[time][page]);
-		}
-	/* Each range refers to its mapping. */
-	for (size_t i = 0; i < MAPPINGS; i++) {
-		uint32_t references = 1;
-		for (size_t k = 0; k < current.count; k++)
-			references += current.items[k].mapping == mappings[i];
-		for (size_t k = 0; k < history.count; k++)
-			references += history.items[k].mapping == mappings[i];
-		ck_assert_uint_eq(mappings[i]->references, references);
-	}
-	memory_ranges_free(&current);
-	memory_ranges_free(&history);
-	for (size_t i = 0; i < MAPPINGS; i++) {
-		ck_assert_uint_eq(mappings[i]->references, 1);
-		mapping_release(mappings[i]);
-	}
-}
-
-TEST(the_last_piece_gives_its_room_back)
-{
-	struct user_account account = { .amount = 2 };
-	struct memory_range range = make_range(0, 1, 2, 0);
-	range.mapping->account = &account;
-	range.mapping->references = 2;
-	mapping_release(range.mapping);
-	ck_assert_uint_eq(account.amount, 2);
-	mapping_release(range.mapping);
-	ck_assert_uint_eq(account.amount, 1);
-}
 
 /* Users */
 
