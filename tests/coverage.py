@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Line coverage of core, engine and lib, from gcov: coverage.py [--keep] [--write] BUILD [SUITE...].
+"""Line coverage of core, engine and lib, from gcov: coverage.py [--keep] [--write] [BUILD [SUITE...]].
 
 Configures BUILD with -Db_coverage=true and without optimisation if it is missing, builds it, removes the counters of
 earlier runs, runs the suites (default: all but lab and unwind), and prints the share of lines that ran, for each folder
@@ -63,8 +63,8 @@ def notes_of(folder):
 
 def read_counts(notes):
     """Returns {source: {line: count}} of some .gcno files and the counters beside them, as gcov prints them."""
-    process = subprocess.run(['gcov', '--json-format', '--stdout', *map(str, notes)], check=False, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE, cwd=notes[0].parent)
+    process = subprocess.run(['gcov', '--json-format', '--stdout', *map(str, notes)], check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=notes[0].parent)
     if process.returncode:
         sys.exit(f'coverage: gcov fails: {process.stderr.decode(errors="replace").strip()}')
     found = collections.defaultdict(dict)
@@ -127,11 +127,12 @@ def write_floor(totals):
 
 def main():
     parser = argparse.ArgumentParser(description='Line coverage of core, engine and lib.')
-    parser.add_argument('build', type=pathlib.Path)
+    parser.add_argument('build', type=pathlib.Path, nargs='?', default=ROOT / 'build-coverage',
+                        help='default build-coverage')
     parser.add_argument('suites', nargs='*', metavar='suite', help=f'default: {" ".join(SUITES)}')
     parser.add_argument('--keep', action='store_true', help='count what has run already, and run nothing')
     parser.add_argument('--write', action='store_true', help='write the totals to coverage.txt')
-    parser.add_argument('--missed', metavar='PREFIX', help='print the lines that did not run, of files with this prefix')
+    parser.add_argument('--missed', metavar='PREFIX', help='print the lines that did not run')
     arguments = parser.parse_args()
     folder = arguments.build.resolve()
     status = 0
