@@ -193,6 +193,19 @@ TEST(the_root_of_a_process_is_no_part_of_paths)
 	ck_assert_uint_eq(count_lines("1 map 10 1000+1000 0 /srv/root/bin/a existing\n"), 1);
 }
 
+/* The root of one process is not that of the next. */
+TEST(each_process_has_its_own_root)
+{
+	const uint32_t pids[] = { 10, 11 };
+	begin(pids, 2, false);
+	machine_process(10, 1, "chroot", "1000-2000 r-xp 00000000 fe:01 1 /srv/root/bin/a\n");
+	machine_link("/proc/10/root", "/srv/root");
+	machine_process(11, 1, "other", "1000-2000 r-xp 00000000 fe:01 1 /srv/root/bin/a\n");
+	scan();
+	expect("0 existing 10 of 1 chroot\n0 map 10 1000+1000 0 /bin/a existing\n0 existing 11 of 1 other\n"
+	       "0 map 11 1000+1000 0 /srv/root/bin/a existing\n");
+}
+
 TEST(malformed_lines_are_counted_and_the_others_read)
 {
 	enum { LONG = PROC_MAPS_SIZE + 4000 };
