@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The process that reads files of other users has no privileges that they could take over."""
+import collections
 import contextlib
 import os
 import re
@@ -44,28 +45,27 @@ def worker_confined():
         run.judge()
 
 
-def calls_of(pid):
-    """What strace shows of a process, in order; calls that were interrupted by another process's line are joined."""
-    unfinished = ''
+def traced_calls():
+    """-> {pid: system calls in order}. strace splits a call that another process's call interrupts: its parts are joined."""
+    calls, unfinished = collections.defaultdict(list), {}
     for line in read('trace').splitlines():
         number, _, call = line.partition(' ')
-        if int(number) != pid:
-            continue
-        call = call.strip()
+        pid, call = int(number), call.strip()
         if call.endswith('<unfinished ...>'):
-            unfinished = call.removesuffix('<unfinished ...>')
+            unfinished[pid] = call.removesuffix('<unfinished ...>')
         elif match := re.match(r'<\.\.\. \w+ resumed>', call):
-            yield unfinished + call[match.end():]
+            calls[pid].append(unfinished.pop(pid, '') + call[match.end():])
         else:
-            yield call
+            calls[pid].append(call)
+    return calls
 
 
-def traced_workers():
+def traced_workers(calls):
     """The processes that execute the worker, and those that these start."""
-    pids = [int(line.split()[0]) for line in read('trace').splitlines()
-            if re.search(rf'execve(at)?\(.*{WORKER}.*= 0$', line)]
+    pids = [pid for pid in calls
+            if any(re.match(rf'execve(at)?\(.*{WORKER}.*= 0$', call) for call in calls[pid])]
     for pid in pids:
-        pids += [int(match[1]) for call in calls_of(pid) if (match := re.match(r'v?fork|clone3?', call)) and
+        pids += [int(match[1]) for call in calls.get(pid, []) if re.match(r'v?fork|clone3?', call) and
                  (match := re.search(r'= (\d+)(<.*>)?$', call))]
     return pids
 
@@ -75,12 +75,13 @@ def worker_opens_nothing():
     trace = [*attack.TRACED[:-1], attack.TRACED[-1] + ',execve,execveat,clone,clone3,fork,vfork,seccomp,prctl']
     with attack.Programs() as programs:
         run = attack.attacked(programs, **attack.TRACED_END, wrap=trace)
-    workers = traced_workers()
+    calls = traced_calls()
+    workers = traced_workers(calls)
     run.requires(workers, f'no process {WORKER} was seen below iaprof')
     for pid in workers:
         confined = False
         opened = []
-        for call in calls_of(pid):
+        for call in calls.get(pid, []):
             confined = confined or bool(re.match(r'seccomp\(SECCOMP_SET_MODE_FILTER|prctl\(PR_SET_SECCOMP', call) and
                                         call.endswith('= 0'))
             if confined and re.match(r'open', call) and re.search(r'= \d+(<.*>)?$', call):
