@@ -48,6 +48,14 @@ stage() {
     $((SECONDS - began)) "$cpu" "$budget" "$( ((cpu <= budget)) || echo ' (over budget)')")")
 }
 
+# suite_tests SUITE: a suite of build/ that ./bootstrap test leaves out.
+suite_tests() {
+  local status=0
+  meson test -C build --no-rebuild --print-errorlogs --num-processes $(($(nproc) + 2)) --suite "$1" || status=$?
+  python3 tests/summarize.py build || status=1
+  return "$status"
+}
+
 # print_failures NAME: the failed tests of a stage with the lines that explain them, in the form of TAP or of
 # tests/summarize.py, and how its output ends.
 print_failures() {

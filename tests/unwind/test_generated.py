@@ -43,11 +43,10 @@ def profile(folder, command, ending=None, started=0.05, **options):
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options) as program:
         try:
             wait_for_work(program.pid, started)
-            with subprocess.Popen([os.environ['TEST_IAPROF'], '-p', str(program.pid), '-s', 'cpu-stack', '--record', 'run',
-                                   '-k', 'folded:output=out.folded'], cwd=folder, stderr=subprocess.PIPE,
-                                  text=True) as iaprof:
-                wait_until(lambda: os.path.exists(f'{folder}/run') or iaprof.poll() is not None, 'the beginning of the run')
-                wait_for_work(program.pid, 1)
+            with subprocess.Popen([os.environ['TEST_IAPROF'], '-p', str(program.pid), '-s', 'cpu-stack', '-k',
+                                   'folded:output=out.folded'], cwd=folder, stderr=subprocess.PIPE, text=True) as iaprof:
+                wait_until(lambda: is_sampling(iaprof.pid) or iaprof.poll() is not None, 'perf events of iaprof')
+                wait_for_work(program.pid, 2)
                 if ending:
                     ending(program)
                 else:
