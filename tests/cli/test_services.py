@@ -83,7 +83,7 @@ def rewritten():
     program = copy_of_sleep('written')
     inode = os.stat(program).st_ino
     iaprof('-q', '-s', f'{SOURCE}:watch=yes', *EVENTS, 'sh', '-c',
-           f'./written 1.2; cat "{shutil.which("sleep")}" >written; ./written 0.3')
+           f'./written 3; cat "{shutil.which("sleep")}" >written; ./written 3')
     equal(os.stat(program).st_ino, inode, 'its inode')
     equal(len(pids_with(program)), 2, 'how often it was reported')
 
