@@ -51,7 +51,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
 	if (clock != CLOCK_MONOTONIC)
 		return __real_clock_gettime(clock, time);
-	uint64_t now = (monotonic_time += 1000);
+	uint64_t now = atomic_fetch_add(&monotonic_time, 1000) + 1000;
 	*time = (struct timespec){ .tv_sec = (time_t)(now / NANOSECONDS_PER_SECOND),
 				   .tv_nsec = (long)(now % NANOSECONDS_PER_SECOND) };
 	return 0;
