@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what `meson test` ran: summarize.py BUILD [LOGNAME [LOGNAME-OF-SECOND-RUN]].
+"""Counts what `meson test` ran: summarize.py BUILD [LOGNAME].
 
 Prints passed, failed, skipped and seconds for each suite, each subtest of a TAP test counted as a test, the reason of
 each skip, what each failed test said (behind "  | "), and as the last line the totals. Exits 1 when something failed or
-nothing ran. A test that was run a second time counts as that time; when it passed only then it is named as unsteady,
-with what it said the first time. summarize.py --failed BUILD [LOGNAME] prints the names of the tests that failed.
+nothing ran.
 """
 import json
 import pathlib
@@ -74,44 +73,26 @@ def read_log(build, name):
     return {record['name']: record for record in records}
 
 
-def has_failed(record):
-    return record['result'] not in ('OK', 'EXPECTEDFAIL', 'SKIP')
-
-
-def print_failed(build, name='testlog'):
-    for record in read_log(build, name).values():
-        if has_failed(record):
-            print(record['name'].split(' / ')[-1])
-    return 0
-
-
 def is_within(words, command):
     return any(command[at:at + len(words)] == words for at in range(len(command)))
 
 
-def summarize(build, name='testlog', second=None):
+def summarize(build, name='testlog'):
     tests = json.loads((build / 'meson-info' / 'intro-tests.json').read_text())
     records = read_log(build, name)
-    later = read_log(build, second) if second else {}
     suites = {}
     seconds = {}
     skips = []
     failures = []
-    unsteady = []
-    for name, first in records.items():
-        record = later.get(name, first)
+    for record in records.values():
         # A wrapper such as valgrind comes before the test's own command, arguments of this run behind it.
         known = next((test for test in tests if is_within(test['cmd'], record['command'])
                       and record['name'].split(' / ')[-1] == test['name']), None)
         suite = known['suite'][0].split(':')[-1] if known and known['suite'] else 'other'
         is_tap = bool(known) and known['protocol'] == 'tap'
         passed, failed, skipped = count(record, is_tap)
-        if has_failed(first) and not failed:
-            unsteady.append(f'unsteady: {record["name"]}')
-            unsteady += [f'  | {line}' for line in what_it_said(first, is_tap)]
-        unsteady += re.findall(r'^# (unsteady: .*)$', record.get('stdout') or '', re.MULTILINE)
         counts = suites.setdefault(suite, [0, 0, 0])
-        seconds[suite] = seconds.get(suite, 0) + first.get('duration', 0)
+        seconds[suite] = seconds.get(suite, 0) + record.get('duration', 0)
         for index, number in enumerate((passed, failed, len(skipped))):
             counts[index] += number
         name = f'{suite}/{record["name"]}'
@@ -121,7 +102,7 @@ def summarize(build, name='testlog', second=None):
             failures += [f'  | {line}' for line in what_it_said(record, is_tap)]
     for skip in skips:
         print(f'skipped: {skip}')
-    for line in [*unsteady, *failures]:
+    for line in failures:
         print(line)
     for suite, counts in sorted(suites.items()):
         print(f'suite {suite}: {counts[0]} passed, {counts[1]} failed, {counts[2]} skipped, {seconds[suite]:.0f} s')
@@ -131,9 +112,8 @@ def summarize(build, name='testlog', second=None):
 
 
 def main():
-    is_listed = sys.argv[1] == '--failed'
-    build, *logs = sys.argv[2 if is_listed else 1:]
-    return (print_failed if is_listed else summarize)(pathlib.Path(build), *logs)
+    build, *logs = sys.argv[1:]
+    return summarize(pathlib.Path(build), *logs)
 
 
 if __name__ == '__main__':
