@@ -18,7 +18,7 @@ mkdir -p "$logs"
 # cpu_time: prints the CPU time of all children that have ended, in 1/100 s.
 cpu_time() {
   local line words
-  read -r line <"/proc/$BASHPID/stat"
+  read -r line <"/proc/$$/stat"
   read -r -a words <<<"${line##*) }"
   echo $((words[13] + words[14])) # cutime and cstime
 }
