@@ -53,10 +53,13 @@ static int fail_in(const struct iaprof_host *host, const struct sink *sink, enum
 	if (sink->in != place)
 		return 0;
 	while (sink->floods)
-		if (sink->floods == MESSAGES)
+		if (sink->floods == MESSAGES) {
+			/* Thousands in a second, with CPU time left for others. */
 			host->log(host, IAPROF_LOG_ERROR, "again");
-		else
+			usleep(50);
+		} else {
 			host->output_write(host, sink->output, "again\n", 6);
+		}
 	end_process(sink->ends);
 	if (sink->ends)
 		return 0;

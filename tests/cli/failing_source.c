@@ -63,10 +63,13 @@ static void flood(const struct source *source)
 {
 	const struct iaprof_host *host = source->host;
 	while (!source->stopping || !__atomic_load_n(source->stopping, __ATOMIC_ACQUIRE))
-		if (source->floods == RECORDS)
+		if (source->floods == RECORDS) {
 			send_sample(source, RIGHT);
-		else
+		} else {
+			/* Thousands in a second, with CPU time left for others. */
 			host->log(host, IAPROF_LOG_ERROR, "again");
+			usleep(50);
+		}
 }
 
 static int fail_in(struct source *source, enum place place)

@@ -14,8 +14,8 @@ from harness import (COMPLETE, PROGRAM, USAGE, Skip, case, end, equal, iaprof, m
 
 BURN = 'import os; os.read(0, 1)\nwhile True: pass'
 FREQUENCY = 999
-# At the lowest rate, of which a sample stands for a second, so much CPU time has a sum that can be judged.
-BURN_SECONDS = 20
+# At the lowest rate, at which a sample stands for a second: that not one is taken has a probability of exp(-9).
+BURN_SECONDS = 9
 BURNERS = 8
 
 
@@ -89,7 +89,7 @@ def tiny():
                            '-k', 'csv.counters:output=counters.csv,rows=counters,newline=lf')
     wait_until(lambda: segments(), 'the first interval')
     burners.begin()
-    wait_until(lambda: len(strides()) >= 3 and burners.used() >= BURN_SECONDS, 'lower rates')
+    wait_until(lambda: len(strides()) >= 3 and burners.used() >= BURN_SECONDS / 2, 'lower rates')
     used = burners.end()
     ended = len(segments())
     wait_until(lambda: len(segments()) >= ended + 2, 'the interval in which the program ended')

@@ -5,10 +5,10 @@
  *     hostile_target LOADER replaced|intercepted|dlopen|memory
  *
  * replaced: the first SYSCALL instruction of the C library is a loop. intercepted: it is there, but Linux
- * calls a handler instead (PR_SET_SYSCALL_USER_DISPATCH), which never returns. dlopen: that function is a loop. memory:
- * the C library has pages that nobody can read, and reading them never ends; "wanted" is printed when somebody tries.
- * Prints "ready"; answers each line of input with "MISTAKES CALLS" after 1000 further calls, where MISTAKES is how
- * often a call changed a register.
+ * calls a handler instead (PR_SET_SYSCALL_USER_DISPATCH), which never returns. dlopen: that function sleeps in a loop.
+ * memory: the C library has pages that nobody can read, and reading them never ends; "wanted" is printed when somebody
+ * tries. Prints "ready"; answers each line of input with "MISTAKES CALLS" after 1000 further calls, where MISTAKES is
+ * how often a call changed a register.
  */
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -72,12 +72,12 @@ static int library_path_find(struct dl_phdr_info *info, size_t size, void *found
 	return 1;
 }
 
-static void loop_write(uint8_t *code)
+static void code_write(uint8_t *code, const char *bytes, size_t size)
 {
 	void *page = (void *)((uintptr_t)code & ~(PAGE - 1));
 
 	mprotect(page, 2 * PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
-	memcpy(code, "\xeb\xfe", 2); /* jmp . */
+	memcpy(code, bytes, size);
 	mprotect(page, 2 * PAGE, PROT_READ | PROT_EXEC);
 }
 
@@ -181,9 +181,10 @@ int main(int argc, char **argv)
 	}
 	memcpy(&function, &symbol, sizeof function);
 	if (strcmp(argv[2], "replaced") == 0)
-		loop_write(instruction);
+		code_write(instruction, "\xeb\xfe", 2); /* jmp . */
 	else if (strcmp(argv[2], "dlopen") == 0)
-		loop_write(dlsym(RTLD_DEFAULT, "dlopen"));
+		/* mov $SYS_pause, %eax; syscall; jmp to the beginning */
+		code_write(dlsym(RTLD_DEFAULT, "dlopen"), "\xb8\x22\0\0\0\x0f\x05\xeb\xf7", 9);
 	else if (strcmp(argv[2], "memory") == 0) {
 		if (!library_withhold() || pthread_create(&thread, NULL, faults_run, NULL) != 0) {
 			puts("not supported");
