@@ -205,9 +205,10 @@ static int tables_received(void *instance, const struct iaprof_unwind_table *tab
 			   const struct iaprof_unwind_process *process)
 {
 	struct cpu_stack *cpu_stack = instance;
-	int result = unwinder_take(&cpu_stack->unwinder, table, process);
+	/* The unwinder last, so that each complete stack has its Python frames and its span. */
 	python_stacks_take(&cpu_stack->drain.python, table, process);
 	thread_contexts_take(&cpu_stack->contexts, table, process);
+	int result = unwinder_take(&cpu_stack->unwinder, table, process);
 	if (!result && process)
 		copied_stacks_retry(&cpu_stack->drain.copies, process->pid);
 	return result;

@@ -201,10 +201,11 @@ static int tables_received(void *instance, const struct iaprof_unwind_table *tab
 			   const struct iaprof_unwind_process *process)
 {
 	struct off_cpu *off_cpu = instance;
-	int result = unwinder_take(&off_cpu->unwinder, table, process);
+	/* The unwinder last, so that each complete stack has its Python frames and its span. */
 	python_stacks_take(&off_cpu->collector.python, table, process);
 	if (thread_contexts_take(&off_cpu->contexts, table, process))
 		read_sleeping_spans(off_cpu);
+	int result = unwinder_take(&off_cpu->unwinder, table, process);
 	if (!result && process)
 		sleepers_unwind(&off_cpu->collector.before, &off_cpu->unwinder, process->pid, false);
 	return result;

@@ -151,7 +151,9 @@ def check_counts(shares, requests, about):
     missing = sum(max(0, wanted - count) for count, wanted in zip(about.counts, least))
     require(missing <= about.early, f'counts {about.counts}, and at least {least} but {about.early}')
     equal(about.counts[-1], 0, 'not supported')
-    equal(sum(about.counts) + about.early, sum(count for _, count in samples_of(requests)), 'counts')
+    # Spans are looked up from a little earlier on than stacks are unwound.
+    total = sum(count for _, count in samples_of(requests))
+    require(sum(about.counts) <= total <= sum(about.counts) + about.early, f'{total} samples, counts: {about}')
 
 
 def check_program(command):
