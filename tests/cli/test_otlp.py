@@ -267,6 +267,15 @@ def absent():
             os.remove('out')
 
 
+def send_spool(server):
+    """A replay sends what is in the spool as long as it has data of its own; the next one sends the rest. -> replays"""
+    replays = 0
+    while not replays or os.listdir('waiting'):
+        iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}').completes()
+        replays += 1
+    return replays
+
+
 @case('a replay does not wait for a receiver that is not there: the spool has the rest for the next run', needs=[])
 def replay_into_spool():
     # It would take the request the next time: within the 60 s that a replay waits without a spool.
@@ -281,9 +290,8 @@ def replay_into_spool():
         send(server).completes()
         alone = len(server.bodies)
     with Receiver() as server:
-        iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}').completes()
-        equal(len(server.bodies), alone + len(waiting), 'requests')
-    equal(os.listdir('waiting'), [], 'files')
+        replays = send_spool(server)
+        equal(len(server.bodies), replays * alone + len(waiting), 'requests')
 
 
 @case('what waits in the spool survives the end of the process', needs=[needs_root, needs_sampling])
@@ -296,8 +304,8 @@ def killed():
         process.communicate()
     waiting = [name for name in os.listdir('waiting') if name.endswith('.request')]
     with Receiver() as server:
-        iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}').completes()
-        equal(len(server.bodies), len(waiting) + 1, 'requests')
+        replays = send_spool(server)
+        equal(len(server.bodies), replays + len(waiting), 'requests')
         require(all(request.profiles for request in requests(server)), 'a request is empty')
 
 
