@@ -54,6 +54,22 @@ def asleep(pid):
     return all(state == 'S' for state in states)
 
 
+def wait_until_idle(pid):
+    """Waits until a process and its children have slept at 15 looks in a row: iaprof then has read which threads are
+    asleep, and has the tables of the program."""
+    looks = 0
+
+    def sleeps():
+        nonlocal looks
+        try:
+            children = pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text(encoding='ascii').split()
+            looks = looks + 1 if all(map(asleep, [pid, *children])) else 0
+        except (FileNotFoundError, ProcessLookupError):  # a thread or a child has just ended
+            looks = 0
+        return looks == 15
+    wait_until(sleeps)
+
+
 def wait_until(condition):
     begin = time.monotonic()
     while not condition():
@@ -77,7 +93,8 @@ def record(folder, options, *arguments, program=None, functions=0):
                               stderr=subprocess.PIPE, text=True) as iaprof:
             try:
                 wait_until(lambda: iaprof.poll() is not None or attached(iaprof.pid))
-                time.sleep(0.5)  # for the iterator over threads that are asleep
+                if iaprof.poll() is None:
+                    wait_until_idle(iaprof.pid)
                 program.stdin.write('x')
                 program.stdin.flush()
                 lines = []
