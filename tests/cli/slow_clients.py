@@ -8,6 +8,7 @@ import time
 
 from harness import equal, require, wait_until
 
+SERVER_PATIENCE = 10  # s without progress after which the server drops a client
 COUNT = 200  # more than a server holds (ACCEPTOR_PENDING_MAX)
 # What each sends at first, and from then on a byte at a time.
 KINDS = ((b'', b''), (b'GET /metr', b''), (b'GET / HTTP/1.1\r\nHost: localhost\r\n', b''), (b'GET / HTTP/1.1\r\nX-Trickle: ', b'x'))
@@ -72,7 +73,7 @@ class SlowClients:
 
 
 def answers_meanwhile(port, ask):
-    """Asks while clients occupy the server that drops them after 10 s without a byte: each answer comes, the fastest soon."""
+    """Asks while clients occupy the server: each answer comes, and one comes before the server can have dropped them."""
     with SlowClients(port) as clients:
         durations = []
         for _ in range(5):
@@ -80,4 +81,4 @@ def answers_meanwhile(port, ask):
             equal(ask(), 200, 'status while clients send nothing')
             durations.append(time.monotonic() - begin)
         clients.wait_for_drops()
-    require(min(durations) < 5, f'answers took {durations} s')
+    require(min(durations) < SERVER_PATIENCE, f'answers took {durations} s')

@@ -15,7 +15,7 @@ import urllib.request
 
 from harness import (COMPLETE, FAILED, PLUGINS, USAGE, Skip, case, end, equal, iaprof, main, needs_program, needs_root,
                      needs_sampling, require, start, wait_until, write)
-from slow_clients import SlowClients, answers_meanwhile
+from slow_clients import SERVER_PATIENCE, SlowClients, answers_meanwhile
 from web_server import Receiver
 
 METRICS_SOURCE = os.path.join(PLUGINS, 'iaprof-metrics-source.so')
@@ -309,7 +309,7 @@ def unread():
             client.sendall(b'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')
         begin = time.monotonic()
         run.text()
-        require(time.monotonic() - begin < 5, f'delayed by answers of {size} bytes that were not read')
+        require(time.monotonic() - begin < SERVER_PATIENCE, f'delayed by answers of {size} bytes that were not read')
 
 
 @case('an address that is in use, or is none, is an error')

@@ -217,7 +217,7 @@ static size_t stubs_count(pid_t pid)
 
 static enum injection_state state_wait(const struct injection *injection, struct listener *listener)
 {
-	for (int i = 0; i < 60000 && injection_state(injection) == INJECTION_WAITING; i++)
+	for (int i = 0; i < 20000 && injection_state(injection) == INJECTION_WAITING; i++)
 		usleep(10000);
 	ck_assert_msg(injection_state(injection) != INJECTION_WAITING, "nothing came of it: %s", listener->text);
 	return injection_state(injection);
@@ -310,7 +310,7 @@ static void nothing_is_loaded(const char *mode, const char *message)
 	listener_init(&listener);
 	ck_assert_int_eq(
 		injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
-	for (int i = 0; i < 60000 && !listener_heard(&listener, message); i++)
+	for (int i = 0; i < 20000 && !listener_heard(&listener, message); i++)
 		usleep(10000);
 	ck_assert_msg(listener_heard(&listener, message), "%s", listener.text);
 	ck_assert_int_eq(injection_state(injection), INJECTION_WAITING);
