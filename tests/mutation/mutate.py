@@ -499,8 +499,8 @@ def parse_arguments():
     parser.add_argument('--replace-lost', action='store_true', help='replace the lost mutants of stored.txt')
     parser.add_argument('--build', type=pathlib.Path, default=ROOT / 'build',
                         help='build folder (default build; made if it is missing)')
-    parser.add_argument('--sanitized', type=pathlib.Path, default=ROOT / 'build-asan',
-                        help='build folder with sanitizers (default build-asan; made if it is missing)')
+    parser.add_argument('--sanitized', type=pathlib.Path, default=ROOT / 'build-sanitizers',
+                        help='build folder with sanitizers (default build-sanitizers; made if it is missing)')
     parser.add_argument('--quick', action='store_true', help='without the sanitizers')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='mutants at a time (default: one per CPU)')
     parser.add_argument('--verbose', action='store_true', help='show every mutant')
