@@ -47,7 +47,7 @@ def blocked():
         run.judge()
 
 
-# CPU time after which the program is killed, s.
+# Seconds after which the program is killed: of its CPU time, and of time in which iaprof did not wait for a CPU.
 SHORT_LIFE = 0.3
 
 
@@ -58,19 +58,20 @@ def short_lived():
     script = (f'mount -t tmpfs tmpfs /mnt && cp {attack.BURNER} /mnt/{name} && exec setpriv --reuid {attack.USER} '
               f'--regid {attack.USER} --clear-groups /mnt/{name}')
     with attack.Programs() as programs:
-        started = []
+        started = patience = None
 
-        def follow(recorded, _):
+        def follow(recorded, profiler):
+            nonlocal started, patience
             if recorded > 0.3 and not started:
-                started.append(programs.start('unshare', '--mount', 'sh', '-c', script, user=0))
+                started = programs.start('unshare', '--mount', 'sh', '-c', script, user=0)
+            if not started or started.pid not in programs.pids or attack.name_of(started.pid) != name:
+                return
+            patience = patience or attack.Patience([profiler])
+            if attack.cpu_time(started.pid) > SHORT_LIFE and patience.is_over([profiler], SHORT_LIFE):
+                programs.kill(started)
 
         def has_ended():
-            """Ends the program when it has used SHORT_LIFE under its own name."""
-            if not started or started[0].pid not in programs.pids:
-                return bool(started)
-            if attack.name_of(started[0].pid) == name and attack.cpu_time(started[0].pid) > SHORT_LIFE:
-                programs.kill(started[0])
-            return False
+            return started and started.pid not in programs.pids
         run = attack.Run(*attack.PROFILE, signal_at=1, until=has_ended, programs=programs, during=follow)
         stacks = [frames for frames, _ in attack.folded('profile') if frames[0] == name]
         run.requires(stacks, 'the program was not sampled')
