@@ -54,7 +54,7 @@ def count(record, is_tap):
     return passed, failed, skipped
 
 
-def what_it_said(record, is_tap):
+def printed_lines(record, is_tap):
     """The lines that explain a failure: failed subtests with the comments below each, and what came last on stderr."""
     lines = (record.get('stdout') or '').splitlines()
     if is_tap:
@@ -99,7 +99,7 @@ def summarize(build, name='testlog'):
         skips += [f'{name}{": " + what if what else ""}: {reason}' for what, reason in skipped]
         if failed:
             failures.append(f'failed: {name}: {record["result"]}')
-            failures += [f'  | {line}' for line in what_it_said(record, is_tap)]
+            failures += [f'  | {line}' for line in printed_lines(record, is_tap)]
     for skip in skips:
         print(f'skipped: {skip}')
     for line in failures:

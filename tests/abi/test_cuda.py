@@ -151,17 +151,17 @@ def launches_that_are_left_out_at_the_end_have_the_last_stack():
 OVERLAP = 'several threads launch kernels at the same time'
 
 
-def launches_told(errors):
+def launches_reported(errors):
     """Those that were counted, and those whose stacks had no room."""
     lost = re.search(r'launches: no room for their stacks: (\d+)', errors)
     return int(re.search(r' (\d+) launches,', errors)[1]) + int(lost[1] if lost else 0)
 
 
 @case
-def launches_of_several_threads_at_a_time_are_told():
+def launches_of_several_threads_at_a_time_are_reported():
     _, errors = profile('cubin2', 'threads=3', steps=20000, STAND_IN_YIELDS='1')
     assert errors.count(OVERLAP) == 1, errors
-    assert launches_told(errors) == 60000, errors
+    assert launches_reported(errors) == 60000, errors
     _, errors = profile('cubin2', steps=20000, STAND_IN_YIELDS='1')
     assert OVERLAP not in errors, errors
 
@@ -171,7 +171,7 @@ def launches_without_sampling():
     found, errors = profile('cubin2', 'threads=3', steps=20000, options=',sampling=no', STAND_IN_YIELDS='1')
     assert not found, found
     assert OVERLAP not in errors, errors
-    assert launches_told(errors) == 60000, errors
+    assert launches_reported(errors) == 60000, errors
 
 
 @case

@@ -172,7 +172,7 @@ def nanoseconds(text):
     return float(number) * {'s': SECOND, 'ms': MS, 'us': US, 'ns': 1}[unit]
 
 
-def contexts_told(said):
+def contexts_reported(said):
     """The table of users: -> {(pid, context): [jobs, ns on the NPU]}; context: 0 if not known"""
     told, pid = {}, None
     for name, cells in table_of(said, 'jobs', 'NPU user').items():

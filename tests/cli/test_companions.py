@@ -20,8 +20,8 @@ def tree(*names):
     return os.path.abspath('tree/iaprof')
 
 
-def said(*arguments, names=(BRINGING, BROUGHT, FOLDED), status=COMPLETE):
-    """What the sources of a run said when they started, and the warnings of the core."""
+def messages(*arguments, names=(BRINGING, BROUGHT, FOLDED), status=COMPLETE):
+    """What the sources of a run printed when they started, and the warnings of the core."""
     outcome = iaprof(*arguments, '-o', 'out', program=tree(*names))
     equal(outcome.status, status, 'exit status')
     lines = [line.removeprefix('iaprof: warning: ') for line in outcome.err.splitlines() if 'warning: ' in line]
@@ -38,42 +38,42 @@ def checked(*arguments, names=(BRINGING, BROUGHT, FOLDED), status=COMPLETE):
 
 @case('a source brings in its companion, with its defaults')
 def brought():
-    equal(said('-s', BRINGING), [f'{BRINGING}: level 1', f'{BROUGHT}: level 1, kind 7'])
+    equal(messages('-s', BRINGING), [f'{BRINGING}: level 1', f'{BROUGHT}: level 1, kind 7'])
 
 
 @case('a companion takes the options that both have, of the same type')
 def options():
-    equal(said('-s', f'{BRINGING}:level=5,kind=text,own=3'), [f'{BRINGING}: level 5', f'{BROUGHT}: level 5, kind 7'])
+    equal(messages('-s', f'{BRINGING}:level=5,kind=text,own=3'), [f'{BRINGING}: level 5', f'{BROUGHT}: level 5, kind 7'])
 
 
 @case('a companion that the user named is not brought in again, before and after')
 def named():
     lines = [f'{BRINGING}: level 1', f'{BROUGHT}: level 9, kind 7']
-    equal(said('-s', BRINGING, '-s', f'{BROUGHT}:level=9'), lines)
-    equal(said('-s', f'{BROUGHT}:level=9', '-s', BRINGING), lines[::-1])
-    equal(said('-s', f'{BROUGHT}.other:level=9', '-s', BRINGING), [f'{BROUGHT}.other: level 9, kind 7', lines[0]])
+    equal(messages('-s', BRINGING, '-s', f'{BROUGHT}:level=9'), lines)
+    equal(messages('-s', f'{BROUGHT}:level=9', '-s', BRINGING), lines[::-1])
+    equal(messages('-s', f'{BROUGHT}.other:level=9', '-s', BRINGING), [f'{BROUGHT}.other: level 9, kind 7', lines[0]])
 
 
 @case('two instances bring in one companion')
 def instances():
-    equal(said('-s', f'{BRINGING}.a:level=2', '-s', f'{BRINGING}.b:level=3'),
+    equal(messages('-s', f'{BRINGING}.a:level=2', '-s', f'{BRINGING}.b:level=3'),
           [f'{BRINGING}.a: level 2', f'{BRINGING}.b: level 3', f'{BROUGHT}: level 2, kind 7'])
 
 
 @case('the option with its name keeps a companion out')
 def unwanted():
-    equal(said('-s', f'{BRINGING}:brought-source=no'), [f'{BRINGING}: level 1'])
+    equal(messages('-s', f'{BRINGING}:brought-source=no'), [f'{BRINGING}: level 1'])
 
 
 @case('without named sources each comes once')
 def of_machine():
-    equal(said(), [f'{BRINGING}: level 1', f'{BROUGHT}: level 1, kind 7'])
+    equal(messages(), [f'{BRINGING}: level 1', f'{BROUGHT}: level 1, kind 7'])
 
 
 @case('a companion that cannot run here is left out with a line, and the run goes on')
 def left_out():
     why = f'source {BRINGING} runs without its companion: source {BROUGHT}: no device: plug one in'
-    equal(said('-s', f'{BRINGING}:level=55'), [why, f'{BRINGING}: level 55'])
+    equal(messages('-s', f'{BRINGING}:level=55'), [why, f'{BRINGING}: level 55'])
     equal(checked('-s', f'{BRINGING}:level=55'),
           [f'source {BRINGING}: ready', f'source {BROUGHT} (with {BRINGING}): cannot run here',
            f'  source {BROUGHT}: no device: plug one in'])
@@ -95,18 +95,18 @@ def must_run():
 @case('a companion of two sources stays with the one that can run here')
 def shared():
     names = 'absent-source', 'present-source', 'shared-source', FOLDED
-    equal(said(names=names), ['present-source: level 1', 'shared-source: level 1, kind 7'])
+    equal(messages(names=names), ['present-source: level 1', 'shared-source: level 1, kind 7'])
     equal(checked(names=names), ['source absent-source: cannot run here',
                                  '  source absent-source: no device: plug one in', 'source present-source: ready',
                                  'source shared-source (with present-source): ready'])
     # With nobody it has nothing to do.
-    equal(said(names=(BRINGING, BROUGHT, 'absent-source', 'shared-source', FOLDED)),
+    equal(messages(names=(BRINGING, BROUGHT, 'absent-source', 'shared-source', FOLDED)),
           [f'{BRINGING}: level 1', f'{BROUGHT}: level 1, kind 7'])
 
 
 @case('a companion that is not installed is left out with a line')
 def not_installed():
-    equal(said('-s', BRINGING, names=(BRINGING, FOLDED)),
+    equal(messages('-s', BRINGING, names=(BRINGING, FOLDED)),
           [f'source {BRINGING} runs without its companion: no source "{BROUGHT}" (iaprof --list lists the plugins)',
            f'{BRINGING}: level 1'])
 
@@ -120,11 +120,11 @@ def refused():
 @case('--eu-stall-subsample is the option of each source that has one, and needs one')
 def subsample():
     lines = [f'{BRINGING}: level 1', f'{BRINGING}: subsample 9', f'{BROUGHT}: level 1, kind 7', f'{BROUGHT}: subsample 9']
-    equal(said('--eu-stall-subsample=9', '-s', BRINGING), lines)
-    equal(said('--eu-stall-subsample', '9'), lines)
-    equal(said('--eu-stall-subsample', '5', '--eu-stall-subsample', '9', '-s', f'{BRINGING}:subsample=2'), lines)
+    equal(messages('--eu-stall-subsample=9', '-s', BRINGING), lines)
+    equal(messages('--eu-stall-subsample', '9'), lines)
+    equal(messages('--eu-stall-subsample', '5', '--eu-stall-subsample', '9', '-s', f'{BRINGING}:subsample=2'), lines)
     write('run.ini', '[iaprof]\neu-stall-subsample = 9\n[source:bringing-source]\nsubsample = 3\n')
-    equal(said('-c', 'run.ini'), lines)
+    equal(messages('-c', 'run.ini'), lines)
     for value in '', '-1', 'all':
         iaprof(f'--eu-stall-subsample={value}', '-s', BRINGING, '-o', 'out', program=tree(BRINGING, BROUGHT, FOLDED)).fails(
             USAGE, f"command line: eu-stall-subsample: {BRINGING}: subsample: '{value}' is not a whole number")

@@ -312,7 +312,7 @@ def only_sink():
 
 
 @case('a sink that fails with a message is as in the process of iaprof')
-def sink_says_why():
+def sink_reports_why():
     for place in 'prepare', 'records', 'profile', 'finish':
         iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=7', '-k', f'{FAILING_SINK}:in={place}', '-o', 'out').fails(
             FAILED, rf'^iaprof: sink failing-sink: the {place} fails as requested$')

@@ -171,7 +171,7 @@ def unwanted(source):
     equal(sum(found.values()), sum(wanted.values()), 'launches')
 
 
-def spans_told(program, pause, sinks):
+def spans_reported(program, pause, sinks):
     """-> the metadata of a run in which the program launches at once and after a pause"""
     process = start('--scope', 'command', '-s', f'ze-usdt:tracer=no,library={program}', '-s', 'cpu-stack', '-s', 'off-cpu',
                     *(argument for sink in ['firefox:output=run.json.gz', *sinks] for argument in ('-k', sink)), '--',
@@ -192,7 +192,7 @@ def spans_told(program, pause, sinks):
 def unwritten(recorded, *sinks):
     names = {f'spans of threads{source}' for source in ('', ' (ze-usdt)', ' (cpu-stack)', ' (off-cpu)')}
     for pause in PAUSES:
-        said = spans_told(build(), pause, sinks)
+        said = spans_reported(build(), pause, sinks)
         if len(said) == 3 or not recorded:
             break
     require(len(said) == 3 and said < names if recorded else not said, f'metadata: {said}')

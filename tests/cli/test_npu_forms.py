@@ -11,7 +11,7 @@ import re
 import npu_events
 from harness import case, equal, iaprof, main, require, write
 from npu_events import MS, SECOND, US, bpftrace_columns, uniq
-from npu_scenarios import SCENARIOS, contexts_told, nanoseconds, steady, table_of
+from npu_scenarios import SCENARIOS, contexts_reported, nanoseconds, steady, table_of
 
 SAMPLES = pathlib.Path(os.environ['TEST_SOURCE_FOLDER']) / 'tests/data/npu'
 # What a form carries: counts, order (nesting), times, durations, processes, jobs.
@@ -141,7 +141,7 @@ def the_same(form):
         programs = {'Web Con'}
     equal(names & programs, programs if 'processes' in carries else set(), 'processes')
     equal(len(rows['job']), 9 if 'jobs' in carries else 0, 'jobs')
-    contexts, told = contexts_of(run), contexts_told(said)
+    contexts, told = contexts_of(run), contexts_reported(said)
     if 'jobs' not in carries:  # functions: jobs of processes
         contexts = {(pid, 0): its for (pid, _), its in contexts.items() if {'times', 'processes'} <= set(carries)}
     equal({key: jobs for key, (jobs, _) in told.items()}, {key: jobs for key, (jobs, _) in contexts.items()},

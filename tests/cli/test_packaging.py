@@ -157,7 +157,7 @@ def configuration():
     return result.stdout.splitlines() if result.returncode == 2 else []
 
 
-def says_same():
+def states_the_same():
     """The versions of the packages are that of the build, and Debian's build has what bootstrap installs."""
     version = re.search(r"version: '([^']+)'", read('meson.build'))[1]
     problems = [path for path, pattern in (('debian/changelog', rf'^iaprof \({version}-'),
@@ -181,6 +181,6 @@ check('the configuration of the service is one', configuration)
 check('each file is in one package of Debian', debian)
 check('each file is in one package of the spec', spec)
 check('rpm reads the spec', rpm)
-check('versions and dependencies are those of the build', says_same)
+check('versions and dependencies are those of the build', states_the_same)
 print(f'1..{number}')
 sys.exit(failures > 0)

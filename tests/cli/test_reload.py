@@ -72,7 +72,7 @@ def no_gap():
     with tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as out:
         process = start('-v', '-c', 'run.ini', stderr=err, stdout=out)
 
-        def said():
+        def messages():
             return os.pread(err.fileno(), 1000000, 0).decode()
 
         def intervals():
@@ -81,9 +81,9 @@ def no_gap():
         for number in range(1, RELOADS + 1):
             # Its source cannot be prepared: the run goes on undisturbed.
             configure('never', f'[source:{FAILING_SOURCE}]\nin = prepare\n')
-            before = len(said())
+            before = len(messages())
             process.send_signal(signal.SIGHUP)
-            wait_until(lambda: 'the run continues' in said()[before:], 'a refusal')  # pylint: disable=cell-var-from-loop
+            wait_until(lambda: 'the run continues' in messages()[before:], 'a refusal')  # pylint: disable=cell-var-from-loop
             configure(number)
             process.send_signal(signal.SIGHUP)
             wait_until(lambda: os.path.exists(f'events{number - 1}.csv'), 'the output of a run that has ended')  # pylint: disable=cell-var-from-loop
@@ -95,8 +95,8 @@ def no_gap():
         for program in burning:
             program.kill()
             program.wait()
-        equal(end(process).status, COMPLETE, said())
-        text = said()
+        equal(end(process).status, COMPLETE, messages())
+        text = messages()
     equal(text.count('the run continues'), RELOADS, f'refusals: {text}')
     require('never' not in ' '.join(os.listdir()), 'output of a run that was not to be')
     rows = [row for number in range(RELOADS + 1) for row in events(number)]
@@ -142,17 +142,17 @@ def helpers():
     with tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as out:
         process = start('-c', 'run.ini', stderr=err, stdout=out)
 
-        def said():
+        def messages():
             return os.pread(err.fileno(), 1000000, 0).decode()
         wait_until(lambda: os.fstat(out.fileno()).st_size, 'an interval')
         for number in range(RELOADS):
             process.send_signal(signal.SIGHUP)
-            wait_until(lambda: said().count('reloaded the configuration') > number, 'a reload')  # pylint: disable=cell-var-from-loop
+            wait_until(lambda: messages().count('reloaded the configuration') > number, 'a reload')  # pylint: disable=cell-var-from-loop
             size = os.fstat(out.fileno()).st_size
             wait_until(lambda: os.fstat(out.fileno()).st_size > size, 'an interval')  # pylint: disable=cell-var-from-loop
         process.send_signal(signal.SIGINT)
-        equal(end(process).status, COMPLETE, said())
-        require('iaprof-worker: its process has ended' not in said(), said())
+        equal(end(process).status, COMPLETE, messages())
+        require('iaprof-worker: its process has ended' not in messages(), messages())
 
 
 def exclusive(number, name):
@@ -166,23 +166,23 @@ def one_at_a_time():
     with tempfile.TemporaryFile() as err:
         process = start('-c', 'run.ini', stderr=err, stdout=subprocess.DEVNULL)
 
-        def said():
+        def messages():
             return re.findall(r'(?:number )?(\w+)[: ] ?(\w+)$', '\n'.join(
                 line for line in os.pread(err.fileno(), 100000, 0).decode().splitlines() if 'exclusive' in line), re.MULTILINE)
-        wait_until(lambda: ('0', 'start') in said(), 'the start of the source')
-        before = len(said())
+        wait_until(lambda: ('0', 'start') in messages(), 'the start of the source')
+        before = len(messages())
         for number, name, later_first in (1, EXCLUSIVE, True), (2, f'{EXCLUSIVE}.other', False), (3, f'{EXCLUSIVE}.other', True):
             exclusive(number, name)
             process.send_signal(signal.SIGHUP)
-            wait_until(lambda: {(str(number - 1), 'destroy'), (str(number), 'start')} <= set(said()[before:]), 'a reload')  # pylint: disable=cell-var-from-loop
+            wait_until(lambda: {(str(number - 1), 'destroy'), (str(number), 'start')} <= set(messages()[before:]), 'a reload')  # pylint: disable=cell-var-from-loop
             earlier, later = str(number - 1), str(number)
-            equal(said()[before:],
+            equal(messages()[before:],
                   [('after', earlier), (later, 'inherit'), (later, 'prepare'), (later, 'start'), (earlier, 'end'),
                    (later, 'begin'), (earlier, 'stop'), (earlier, 'destroy')] if later_first else
                   [(earlier, 'stop'), (earlier, 'destroy'), (later, 'prepare'), (later, 'start')], f'callbacks of run {number}')
-            before = len(said())
+            before = len(messages())
         process.send_signal(signal.SIGINT)
-        equal(end(process).status, COMPLETE, f'exit status: {said()}')
+        equal(end(process).status, COMPLETE, f'exit status: {messages()}')
 
 
 main()

@@ -239,7 +239,7 @@ def pid():
 
 
 @case('--list, --help, --help PLUGIN, --version')
-def says():
+def listings_and_help():
     outcome = iaprof('--list')
     equal((outcome.status, outcome.err), (COMPLETE, ''), 'status and standard error')
     for kind, name in (('source', 'replay'), ('sink', 'capture'), ('sink', 'csv'), ('sink', 'folded')):

@@ -13,7 +13,7 @@ SOURCE = os.path.join(PLUGINS, 'iaprof-watching-source.so')
 EVENTS = ['-k', 'csv:rows=events,output=out']
 
 
-def told(name='out'):
+def mapped_files(name='out'):
     """-> [(pid, path)] of the mapped files that were reported to the source."""
     with open(name, encoding='utf-8', newline='') as file:
         rows = [row['text'].split(' ', 1) for row in csv.DictReader(file) if row['name'] == 'mapped file']
@@ -21,7 +21,7 @@ def told(name='out'):
 
 
 def pids_with(path):
-    return [pid for pid, told_path in told() if told_path == path]
+    return [pid for pid, mapped_path in mapped_files() if mapped_path == path]
 
 
 @contextlib.contextmanager
@@ -66,7 +66,7 @@ def refused():
 
 
 @case('files are reported once: those mapped before the run, and those mapped during it', needs=[needs_sampling])
-def files_are_told():
+def files_are_reported():
     earlier, later = copy_of_sleep('earlier'), copy_of_sleep('later')
     with running(earlier) as first, running(earlier) as second:
         # The second round of the later one comes after more than a second: read again, and still reported once.
@@ -75,7 +75,7 @@ def files_are_told():
     equal(len(pids_with(earlier)), 1, 'how often the earlier file was reported')
     require(pids_with(earlier)[0] in (first, second), 'its process')
     equal(len(pids_with(later)), 1, 'how often the later file was reported')
-    require(any(path.startswith('/') and 'libc.so' in path for _, path in told()), 'the C library is reported')
+    require(any(path.startswith('/') and 'libc.so' in path for _, path in mapped_files()), 'the C library is reported')
 
 
 @case('a file that was rewritten in place is reported again', needs=[needs_sampling])

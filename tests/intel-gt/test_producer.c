@@ -339,7 +339,7 @@ TEST(distances_around_a_loop)
 	EXPECT(only, GT_WAIT_DISTANCE, only, );
 }
 
-TEST(says_where_it_cannot_see)
+TEST(states_where_it_cannot_see)
 {
 	uint32_t first = send(TOKEN_SET(0));
 	uint32_t unknown = mov(TYPE_UD, 0);

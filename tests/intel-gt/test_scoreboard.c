@@ -33,7 +33,7 @@ TEST(decodes_what_iga64_assembles)
 	expect(GT_XE, GT_SCOREBOARD_MATH, 0xa0, "@2,$0");
 }
 
-TEST(says_what_it_does_not_know)
+TEST(states_what_it_does_not_know)
 {
 	ck_assert(gt_scoreboard_decode(GT_XE2, GT_SCOREBOARD_ORDERED, 0x031).unknown); /* S@ before Xe3 */
 	ck_assert(gt_scoreboard_decode(GT_XE3, GT_SCOREBOARD_SEND, 0x042).unknown);    /* .inc before Xe3P */

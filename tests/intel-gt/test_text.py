@@ -33,7 +33,7 @@ def expected_texts(path):
     return kernels
 
 
-def said_texts(program, library, path, generation):
+def printed_texts(program, library, path, generation):
     command = [program, '--library', library, path] + ([generation] if generation else [])
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode == NO_LIBRARY:
@@ -57,7 +57,7 @@ def main():
               for path in sorted(data.glob('gt-code/*.code'))]
     failed = 0
     for number, (disassembly, path, generation) in enumerate(paths, 1):
-        expected, said = expected_texts(disassembly), said_texts(program, library, path, generation)
+        expected, said = expected_texts(disassembly), printed_texts(program, library, path, generation)
         print(f'{"ok" if said == expected and expected else "not ok"} {number} - text of {path.relative_to(data)}')
         if said != expected or not expected:
             failed += 1

@@ -176,7 +176,7 @@ TEST_LOOP(refuses_a_level_that_zstd_has_not, 0, 5)
 	test_host_free(host);
 }
 
-TEST_LOOP(says_when_the_disk_is_full, 0, 3)
+TEST_LOOP(reports_a_full_disk, 0, 3)
 {
 	/* In the file header, in a block, in the end block. */
 	static const size_t limits[] = { 10, 100, 0 };

@@ -132,7 +132,7 @@ static void perf_forbid(void)
 	call_forbid(SYS_perf_event_open, EACCES);
 }
 
-TEST(probe_says_what_is_missing)
+TEST(probe_reports_what_is_missing)
 {
 	probe_fails(bpf_leave_out, "CONFIG_BPF_SYSCALL");
 	probe_fails(bpf_forbid, "seccomp");

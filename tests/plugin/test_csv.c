@@ -306,7 +306,7 @@ TEST_LOOP(writes_a_header_for_an_empty_run, 0, 2)
 	ck_assert_str_eq(field(0, _i ? "record" : "stack"), _i ? "record" : "stack");
 }
 
-TEST_LOOP(says_when_the_disk_is_full, 0, 2)
+TEST_LOOP(reports_a_full_disk, 0, 2)
 {
 	host = test_host_new("csv", NULL);
 	host->output_limit = _i ? 150 : 10; /* in a row, in the header */
@@ -614,7 +614,7 @@ static void put_code_function(void)
 	test_records_put(host, &record.function.header);
 }
 
-TEST(shows_what_the_compiler_says_of_kernels)
+TEST(shows_what_the_compiler_states_of_kernels)
 {
 	host = test_host_new("csv", "rows=events", NULL);
 	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 3, .code_object = 6, .pid = 77,

@@ -303,7 +303,7 @@ TEST(refuses_an_unknown_value_type)
 	ck_assert_uint_eq(host->outputs.count, 0);
 }
 
-TEST(says_when_the_disk_is_full)
+TEST(reports_a_full_disk)
 {
 	host = test_host_new("folded", NULL);
 	host->output_limit = 10;

@@ -330,7 +330,7 @@ TEST(deaf_thread_is_left_alone)
 	nothing_is_loaded("deaf", "blocks SIGURG and SIGWINCH");
 }
 
-TEST(refused_library_is_told)
+TEST(refused_library_is_reported)
 {
 	struct listener listener;
 	struct injection *injection;

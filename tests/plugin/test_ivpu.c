@@ -256,7 +256,7 @@ TEST(counts_of_a_map_are_the_calls)
 	test_host_free(host);
 }
 
-TEST(a_map_that_differs_from_the_lines_is_told)
+TEST(a_map_that_differs_from_the_lines_is_reported)
 {
 	struct test_host *host =
 		read_text("kprobe:ivpu_open\nkprobe:ivpu_open\n@[kprobe:ivpu_open]: 2\nLost 7 events\n");

@@ -702,7 +702,7 @@ def without_lines_cpu_functions_have_no_source(window):
     equal(sink_reader.Reader(window, page).texts('#tabs button'), ['Flame graph', 'Table'], 'views')
 
 
-def a_file_that_is_not_what_was_compiled_is_told(window):
+def a_changed_source_file_is_marked(window):
     records = Records()
     records.listing(1, 'f', [(0, 'mov', '', 'x.cl', 9, [])])
     with tempfile.TemporaryDirectory() as folder:
@@ -722,7 +722,7 @@ PAGE_CASES = (cpu_functions_have_their_source_too, without_lines_cpu_functions_h
               totals_are_those_of_the_profile, without_listings_there_is_no_view,
               sources_are_found_below_their_folder_alone, a_live_run_reads_only_what_all_users_can_read,
               a_replay_shows_the_texts_of_its_capture_and_opens_no_file, all_sources_together_are_bounded,
-              a_file_that_is_not_what_was_compiled_is_told)
+              a_changed_source_file_is_marked)
 WINDOW = 1400, 900
 
 

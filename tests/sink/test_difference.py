@@ -222,7 +222,7 @@ def the_page_shows_both_runs(window):
     equal(window.wrong(), [], 'errors')
 
 
-def the_page_tells_factors(window):
+def the_page_shows_factors(window):
     before, after = files_of_pages()
     iaprof('-q', '--diff', before, after, '--normalize', 'duration', '-k', 'flamegraph', '-o', 'page.html')
     reader = Reader(window, pathlib.Path('page.html'))
@@ -308,7 +308,7 @@ def tables_have_both():
            '[lost];cpu-stack;ring full': ('3', '5', '1'), '[lost];gpu;a<b': ('1', '0', '1')}, 'rows')
 
 
-def lines_tell_frames_apart_when_asked():
+def lines_separate_frames_on_request():
     before, after = two_runs()
     found = difference_of(before, after, 'cpu')
     equal(found['one;main;left'], (650, 100), 'another line of the same function')
@@ -333,7 +333,7 @@ def folded_text_can_be_compared():
           'one;main 0 3\none;main;left 5 9\none;new 0 1\n', 'a capture with the same value type')
 
 
-def nothing_in_common_is_told():
+def nothing_in_common_is_reported():
     before = capture('before', [(0, 5, [Frame('one', PROGRAM)])], [NANOSECONDS])
     after = capture('after', [(0, 3, [Frame('one', PROGRAM)])], [COUNT])
     said = iaprof('--diff', before, after, '-k', 'flamegraph', '-o', 'page.html').stderr
@@ -341,10 +341,10 @@ def nothing_in_common_is_told():
 
 
 CASES = (folded_text_is_the_two_files_joined, earlier_values_are_scaled, a_value_type_can_be_of_one_side,
-         pictures_have_colours_and_values, tables_have_both, lines_tell_frames_apart_when_asked,
-         folded_text_can_be_compared, nothing_in_common_is_told)
+         pictures_have_colours_and_values, tables_have_both, lines_separate_frames_on_request,
+         folded_text_can_be_compared, nothing_in_common_is_reported)
 PAGE_CASES = (a_file_has_no_difference_to_itself, one_side_can_be_empty, the_page_shows_both_runs,
-              the_page_tells_factors, hostile_names_stay_names, the_table_sorts_by_change)
+              the_page_shows_factors, hostile_names_stay_names, the_table_sorts_by_change)
 
 
 if __name__ == '__main__':

@@ -115,7 +115,7 @@ def counters_have_their_changes():
     equal(times, [1000, 2000, 3000], 'times')
 
 
-def losses_are_told():
+def losses_are_reported():
     profile = write([COUNT], [], lost=[(3, 'ivpu', 'ring full')])
     extra = {section['label']: section['entries'] for section in profile.meta['extra']}
     equal(extra['Lost'], [{'label': 'ivpu: ring full', 'format': 'string', 'value': '3'}], 'losses')
@@ -144,7 +144,7 @@ def the_demo_is_its_folded_stacks():
 
 CASES = (a_process_has_a_thread_for_each_value_type, samples_have_times, without_times_samples_are_spread_over_the_run,
          categories_are_those_of_the_code, functions_have_their_files_and_lines, counters_have_their_changes,
-         losses_are_told, the_title_names_the_profile, the_demo_is_its_folded_stacks)
+         losses_are_reported, the_title_names_the_profile, the_demo_is_its_folded_stacks)
 
 if __name__ == '__main__':
     sys.exit(run_cases(CASES) != 0)

@@ -141,7 +141,7 @@ def tab_reaches_all_in_order(window):
     assert {'value', 'search', 'theme', 'more'} <= {name for _, name, *_ in seen}, seen
 
 
-def search_tells_the_share(window):
+def search_shows_the_share(window):
     reader = Reader(window, make_page([COUNT], stacks_of_two()))
     equal(reader.search('main'), f'100{THIN}% found (1,000)', 'main, below each other or not')
     equal(reader.search('RIGHT'), f'30.0{THIN}% found (300)', 'in capitals')
@@ -313,7 +313,7 @@ def the_policy_holds(window):
     assert len(window.wrong()) >= 3, f'rejected input is reported: {window.wrong()}'
 
 
-def unknown_and_lost_are_told(window):
+def unknown_and_lost_are_shown(window):
     unknown = Frame('[unknown]', flags=UNKNOWN)
     stacks = [(0, 750, [Frame('one', PROGRAM), Frame('main'), unknown, unknown]),
               (0, 250, [Frame('one', PROGRAM), Frame('main')])]
@@ -496,7 +496,7 @@ def pinching_zooms_and_dragging_pans(window):
     equal(window.wrong(), [], 'errors')
 
 
-def an_empty_profile_is_told(window):
+def an_empty_profile_is_reported(window):
     for types in ([], [COUNT]):
         reader = Reader(window, make_page(types, []))
         assert 'No samples' in reader.text('graph-empty'), reader.text('graph-empty')
@@ -574,11 +574,11 @@ def what_ran_is_in_the_title(window):
 
 
 PAGE_CASES = (frames_have_their_shares, zoom_and_back, zooming_moves_and_ends, keys_go_everywhere,
-              tab_reaches_all_in_order, search_tells_the_share, found_in_folded_rows, folded_runs_unfold,
+              tab_reaches_all_in_order, search_shows_the_share, found_in_folded_rows, folded_runs_unfold,
               stall_reasons_are_shown_and_hidden, details_show_more, reasons_are_in_their_order,
-              hostile_names_stay_names, the_policy_holds, unknown_and_lost_are_told, narrow_frames_are_merged,
+              hostile_names_stay_names, the_policy_holds, unknown_and_lost_are_shown, narrow_frames_are_merged,
               cells_add_up_to_their_parents, deep_stacks_are_scrolled_through, the_wheel_zooms_with_control,
-              pinching_zooms_and_dragging_pans, an_empty_profile_is_told, themes_and_orientation,
+              pinching_zooms_and_dragging_pans, an_empty_profile_is_reported, themes_and_orientation,
               pictures_have_their_shares, the_value_type_is_chosen, what_ran_is_in_the_title)
 
 

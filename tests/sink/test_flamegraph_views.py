@@ -460,7 +460,7 @@ def callers_are_named_after_the_nearest(window):
     equal([tip.title for tip in reader.all_tips(2)], ['nearest', 'nearest'], 'who calls')
 
 
-def the_header_says_what_was_profiled(window):
+def the_header_names_what_was_profiled(window):
     """What the run knows of itself, and nothing where it does not."""
     stacks = [(0, 70, [Frame('a', PROGRAM), Frame('main')])]
 
@@ -480,7 +480,7 @@ def the_header_says_what_was_profiled(window):
     equal(header()[0], 'iaprof', 'nothing known')
 
 
-PAGE_CASES = (the_header_says_what_was_profiled, focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
+PAGE_CASES = (the_header_names_what_was_profiled, focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
               links_are_undone_step_by_step, callers_are_named_after_the_nearest, callers_in_a_row_fold,
               the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,
               reasons_among_callees_keep_their_order, callers_are_the_stacks_upside_down, callers_of_device_code,

@@ -84,7 +84,7 @@ def what_is_not_known_is_0_and_the_file_1():
           'lines')
 
 
-def others_are_counted_and_said():
+def others_are_counted_and_reported():
     pathlib.Path('mixed').write_text('a;b 5\na;c 6\nm;7;f;-;g.cl_[G];k_[G];i_[g];new_reason_[g];0x10_[g] 9\n',
                                      encoding='ascii')
     run = iaprof('--replay', 'mixed', '-k', 'iaprof')
@@ -185,7 +185,7 @@ def a_stack_that_is_cut_keeps_its_mark():
 
 
 CASES = [lines_are_those_of_the_format, each_reason_has_its_column, what_is_not_known_is_0_and_the_file_1,
-         others_are_counted_and_said, names_are_made_safe, marks_and_what_is_waited_for, lost_amounts_are_metrics,
+         others_are_counted_and_reported, names_are_made_safe, marks_and_what_is_waited_for, lost_amounts_are_metrics,
          a_profile_without_stalls_has_the_first_line, the_replay_has_the_same_stacks_and_totals,
          each_interval_has_its_own, a_string_defined_again_counts_from_there, a_stack_that_is_cut_keeps_its_mark]
 

@@ -366,7 +366,7 @@ def distributions_have_their_numbers(window):
         (10, 90, 40), (11, 0, 0), (12, 0, 0), (13, 10, 4))], 'bars')
 
 
-def findings_are_told_in_every_view(window):
+def findings_are_shown_in_every_view(window):
     found = [record('finding', source=1, severity=NOTE, name='npu-calls', text='8 calls', value=8),
              record('finding', source=1, severity=WARNING, name='npu-ipc-storm', text='old', value=250, threshold=200),
              record('finding', source=2, severity=PROBLEM, name='stall-overflow', text='rows were lost', value=1.5,
@@ -618,7 +618,7 @@ def nanoseconds(text):
     return round(float(number) * {'ns': 1, 'us': 1e3, 'µs': 1e3, 'ms': 1e6, 's': 1e9}[unit])
 
 
-def the_terminal_says_the_same(window):
+def the_terminal_prints_the_same(window):
     """A capture of many jobs is replayed: the summary and the page have the same numbers."""
     chance = random.Random(5)
     jobs = []
@@ -657,10 +657,10 @@ def the_terminal_says_the_same(window):
 
 PAGE_CASES = (jobs_are_where_they_were, zoom_by_all_means, every_state_has_a_shape, calls_have_their_rows,
               launches_and_samples_are_lanes_too, the_footer_follows_the_zoom, a_run_without_devices_has_lanes,
-              too_many_launches_are_counted, distributions_have_their_numbers, findings_are_told_in_every_view,
+              too_many_launches_are_counted, distributions_have_their_numbers, findings_are_shown_in_every_view,
               tables_of_a_source_are_tables, levels_are_drawn, too_many_are_merged, too_many_rows_are_one,
               hostile_names_stay_names, hostile_times_are_drawn, the_view_follows_the_theme,
-              the_published_trace_is_shown, the_terminal_says_the_same)
+              the_published_trace_is_shown, the_terminal_prints_the_same)
 
 
 if __name__ == '__main__':

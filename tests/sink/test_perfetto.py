@@ -294,7 +294,7 @@ def times_that_make_no_sense_do_no_harm(_):
     equal(round(trace.total('device 5', 'stalls'), 6), 7, 'stalls')
 
 
-def what_has_no_lane_is_told(_):
+def what_has_no_lane_is_reported(_):
     """64 lanes at most: of 100 jobs that wait at once 36 cannot be drawn, and the run goes on."""
     trace = write([*setting(), *(job(number, number, number, 1000 + number, 1001 + number) for number in range(100))])
     equal(len(trace.on('process 7', 'jobs that wait')), 64, 'jobs that wait')
@@ -302,7 +302,7 @@ def what_has_no_lane_is_told(_):
     equal(trace.attributes.get('slices not drawn'), '36', 'what the trace says of it')
 
 
-def texts_are_told_again(_):
+def texts_are_repeated(_):
     """More names than are kept: definitions are forgotten, and written again."""
     names = [f'function {number}' for number in range(20000)]
     trace = write([*setting(), *(call(name, number, 0.5, tid=8) for number, name in enumerate([*names, names[0]]))])
@@ -429,8 +429,8 @@ CASES = [calls_nest_on_their_thread, threads_of_calls_and_jobs_have_names, a_cal
          a_call_without_a_duration_is_an_instant, sums_of_calls_are_rates, jobs_wait_and_run,
          launches_have_the_names_that_come_later, counters_have_their_values, stalls_are_a_rate_of_each_reason,
          a_device_is_busy, cpu_samples_are_cpus_in_use, what_is_missing_is_stated, clocks_are_those_of_the_run,
-         a_pid_is_used_again, hostile_names_are_text, times_that_make_no_sense_do_no_harm, what_has_no_lane_is_told,
-         texts_are_told_again, an_empty_run_is_a_trace, a_trace_of_the_driver_has_every_call,
+         a_pid_is_used_again, hostile_names_are_text, times_that_make_no_sense_do_no_harm, what_has_no_lane_is_reported,
+         texts_are_repeated, an_empty_run_is_a_trace, a_trace_of_the_driver_has_every_call,
          samples_have_stacks_and_times, many_values_are_fewer_samples, samples_of_the_demo_are_its_folded_stacks,
          the_trace_processor_has_seen_them_all]
 

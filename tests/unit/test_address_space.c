@@ -58,7 +58,7 @@ static struct mapping whole(void)
 }
 
 /* A look through /proc finds what is known, and something else where anything that identifies the file differs. */
-TEST(a_file_is_told_apart_by_what_identifies_it)
+TEST(a_file_is_distinguished_by_what_identifies_it)
 {
 	static const struct {
 		const char *path;

@@ -292,7 +292,7 @@ TEST_LOOP(a_waiting_consumer_gets_what_comes, 0, 4)
 }
 
 /* Each try waits most of a second, so that the record comes before they are used up. */
-TEST(a_consumer_waits_as_long_as_it_says)
+TEST(a_consumer_waits_as_long_as_it_states)
 {
 	struct bus *bus = bus_new(1 << 20);
 	pthread_t thread;

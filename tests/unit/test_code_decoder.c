@@ -386,7 +386,7 @@ TEST(an_image_is_loaded_with_a_bias)
 }
 
 /* Without an address, the first kernel that is announced determines the address of the whole image. */
-TEST(a_kernel_says_the_bias)
+TEST(a_kernel_states_the_bias)
 {
 	struct run run;
 	struct device_code_found found;

@@ -214,7 +214,7 @@ TEST(of_symbols_for_one_place_the_section_s_kernel_is_kept)
 	code_object_release(object);
 }
 
-TEST(functions_in_a_kernel_s_section_are_told_apart)
+TEST(functions_in_a_kernel_s_section_are_distinguished)
 {
 	size_t size;
 	char *bytes = zebin_bytes("bmg/transformer", ".nodebug.bin", &size);

@@ -106,7 +106,7 @@ TEST(a_stack_that_may_be_whole_is_not_marked)
 	ck_assert_uint_eq(sum("first;[truncated];-;add"), 0);
 }
 
-TEST(samples_count_what_their_device_says)
+TEST(samples_count_what_their_device_declares)
 {
 	struct iaprof_record_device other = {
 		.id = 2, .name = text("NPU 1"), .value_name = text("waits"), .value_unit = text("cycles")
@@ -137,7 +137,7 @@ TEST(samples_of_devices_beyond_the_limit_are_stalls)
 }
 
 /* The summary has the counters by their roles, whatever their names. */
-TEST(counters_have_the_role_that_their_source_says)
+TEST(counters_have_the_role_that_their_source_declares)
 {
 	static const uint32_t roles[] = { IAPROF_COUNTER_ROLE_NONE, IAPROF_COUNTER_ROLE_ROWS,
 					  IAPROF_COUNTER_ROLE_OVERFLOWS };
@@ -480,7 +480,7 @@ static const char *metadata(const struct iaprof_profile *profile, const char *ke
 }
 
 /* Each of several cards of one model has an account of its own, in what sinks write as well. */
-TEST(devices_of_one_name_are_told_apart)
+TEST(devices_of_one_name_are_distinguished)
 {
 	const char *const addresses[] = { "0000:03:00.0", "0000:04:00.0" };
 	for (uint32_t i = 0; i < 2; i++) {

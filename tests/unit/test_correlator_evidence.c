@@ -201,7 +201,7 @@ TEST(statistics_are_no_evidence_against_one_that_launches)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 50 + 6);
 }
 
-TEST(an_exec_that_is_told_late_ends_the_old_program_only)
+TEST(a_late_exec_ends_the_old_program_only)
 {
 	take_process(20, IAPROF_PROCESS_FORK, "sh", SECOND);
 	uint32_t kernel = take_kernel(20, "add", BASE + 0x1000, 1100 * MILLISECOND);

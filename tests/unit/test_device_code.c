@@ -383,7 +383,7 @@ static void make_file(const char *path, const void *bytes, size_t size, off_t le
 }
 
 /* Every kind of path that is not an image, each used twice and reported once. */
-TEST(what_is_no_image_is_said_once_and_counted)
+TEST(what_is_no_image_is_reported_once_and_counted)
 {
 	CLEANUP_FREE char *said = path_in_folder("said");
 	CLEANUP_FREE char *fifo = path_in_folder("fifo");

@@ -202,7 +202,7 @@ static double value_of(enum device_counter counter)
 	return values[FIRST_COUNTER + counter];
 }
 
-TEST(use_is_told_by_the_second)
+TEST(use_is_reported_by_the_second)
 {
 	struct device_counters usage;
 	struct record_batch batch = { 0 };

@@ -181,7 +181,7 @@ static void run_inferences(struct ivpu_running *running, uint64_t begin, uint64_
 	}
 }
 
-TEST(a_run_is_told_in_numbers)
+TEST(a_run_is_reported_in_numbers)
 {
 	struct ivpu_running running = { 0 };
 	uint64_t begin = 12345, time = 0;

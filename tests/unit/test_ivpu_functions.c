@@ -109,7 +109,7 @@ TEST(what_is_left_out_is_counted)
 	function_list_free(&list);
 }
 
-TEST(only_what_is_left_out_says_so)
+TEST(only_what_is_left_out_is_marked)
 {
 	struct function_list list;
 	put("ivpu_map_page", "intel_vpu", 0x3000);

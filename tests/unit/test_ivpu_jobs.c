@@ -124,7 +124,7 @@ TEST(an_end_may_come_first)
 	free(queue);
 }
 
-TEST(a_full_queue_says_so)
+TEST(a_full_queue_is_reported)
 {
 	struct job_queue *queue = queue_new();
 	struct job_event job = { 0 };

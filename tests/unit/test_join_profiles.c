@@ -94,7 +94,7 @@ TEST(leaves_out_what_differs_between_runs)
 	ck_assert_uint_eq(function->line + function->address + function->offset, 0);
 }
 
-TEST(keeps_apart_what_a_reader_tells_apart)
+TEST(keeps_apart_what_a_reader_distinguishes)
 {
 	static const struct iaprof_frame frames[] = {
 		{ .name = "f", .module = "/a/libf.so", .kind = IAPROF_FRAME_USER },

@@ -216,7 +216,7 @@ TEST_LOOP(every_instruction_of_what_was_sampled_is_told_once, 0, zebin_fixture_c
 }
 
 /* Without a request there are no listings, and offsets name none. */
-TEST(without_a_sink_that_asks_nothing_is_told)
+TEST(without_a_sink_that_asks_nothing_is_sent)
 {
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
 	expected_instruction_array all = zebin_instructions("bmg/transformer");
@@ -313,7 +313,7 @@ TEST(functions_that_overlap_have_their_own_bytes)
 }
 
 /* A listing that does not hang together is no record. */
-TEST(a_listing_has_what_it_says)
+TEST(a_listing_has_what_it_states)
 {
 	struct {
 		struct iaprof_record_code_listing head;

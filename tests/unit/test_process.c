@@ -349,7 +349,7 @@ TEST(a_program_has_one_end)
 }
 
 /* The end of one program, reported late, divides what was known of its pid. */
-TEST(an_end_that_is_told_late_divides)
+TEST(a_late_end_divides)
 {
 	FORK(table, 100, 2, 0);
 	MAP(table, 150, 2, 0x1000, 0x2000, "/before");
@@ -386,7 +386,7 @@ TEST(names_are_inherited_over_generations)
 }
 
 /* A scan of /proc provides an unknown parent; an exec keeps it. */
-TEST(parents_are_the_first_that_are_told)
+TEST(parents_are_the_first_that_are_reported)
 {
 	EXISTING(table, 10, 5, 4, "a");
 	EXISTING(table, 20, 5, 3, "a");
@@ -413,7 +413,7 @@ static void map_record(struct iaprof_record_mapping record)
 }
 
 /* What a record cannot say is left out; the rest is kept as it is. */
-TEST(mappings_are_kept_as_they_are_told)
+TEST(mappings_are_kept_as_they_are_reported)
 {
 	map_record((struct iaprof_record_mapping){ .start = 0x1000 });
 	map_record((struct iaprof_record_mapping){ .start = 0x1000, .size = UINT64_MAX - 0xfff + 1 });

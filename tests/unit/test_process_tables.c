@@ -103,7 +103,7 @@ TEST(texts_of_a_user_are_bounded)
 
 /* Names */
 
-TEST(names_are_told_once_a_second)
+TEST(names_are_reported_once_a_second)
 {
 	struct name_throttle renames = { 0 };
 	uint64_t second = NANOSECONDS_PER_SECOND, start = 5 * second;
@@ -192,7 +192,7 @@ static void expect_told(unsigned times)
 	ck_assert_uint_eq(told[1], times);
 }
 
-TEST(a_mapped_file_is_told_once)
+TEST(a_mapped_file_is_reported_once)
 {
 	/* A mapped file is opened by openat2(), which valgrind 3.19 does not know. */
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)

@@ -207,7 +207,7 @@ TEST(lists_functions_of_the_cpu)
 	       "90.0 % with the innermost function resolved\n");
 }
 
-TEST(says_when_nothing_was_sampled)
+TEST(states_that_nothing_was_sampled)
 {
 	make(stalls);
 	ck_assert_str_eq(text.data, "No samples\n");

@@ -94,7 +94,7 @@ TEST(trees_and_families_are_bounded)
 	intern_free(intern);
 }
 
-TEST(findings_are_told_once)
+TEST(findings_are_reported_once)
 {
 	struct findings findings = { .intern = intern_new(NULL) };
 	struct iaprof_record_finding record = { .header.source = 1,

@@ -59,8 +59,8 @@ class Collector:
             self.process = subprocess.Popen([COLLECTOR, '--config', 'config.yaml', '--feature-gates=+service.profilesSupport'],
                                             stdout=log, stderr=log)
         end = time.monotonic() + 60
-        while 'Everything is ready' not in self.said():
-            check(time.monotonic() < end and self.process.poll() is None, self.said())
+        while 'Everything is ready' not in self.messages():
+            check(time.monotonic() < end and self.process.poll() is None, self.messages())
             time.sleep(0.05)
         return self
 
@@ -71,13 +71,13 @@ class Collector:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait()
 
-    def said(self):
+    def messages(self):
         return pathlib.Path('collector.log').read_text(encoding='utf-8', errors='replace')
 
     def profiles(self):
         """-> sums of the profiles' values, in their order"""
         return [sum(int(value) for value in re.findall(r'^ +Values: \[(\d+)\]$', part, re.M))
-                for part in re.split(r'^Profile #\d+$', self.said(), flags=re.M)[1:]]
+                for part in re.split(r'^Profile #\d+$', self.messages(), flags=re.M)[1:]]
 
 
 def iaprof(*arguments, **variables):
@@ -111,10 +111,10 @@ def totals_are_those_of_the_capture():
 
 def a_live_run_in_intervals():
     with Collector() as collector:
-        status, said = iaprof('-s', 'cpu-stack:idle=yes', '-d', '4', '-i', '1s', '-k', f'otlp:endpoint={collector.url}',
+        status, messages = iaprof('-s', 'cpu-stack:idle=yes', '-d', '4', '-i', '1s', '-k', f'otlp:endpoint={collector.url}',
                               '-k', 'capture:output=run.iaprof')
-    equal(status, 0, said)
-    found, wanted = sum(collector.profiles()), re.search(r'iaprof: ([\d,]+) samples', said)
+    equal(status, 0, messages)
+    found, wanted = sum(collector.profiles()), re.search(r'iaprof: ([\d,]+) samples', messages)
     check(len(collector.profiles()) >= 4, f'{len(collector.profiles())} profiles')
     equal(found, int(wanted[1].replace(',', '')), 'samples')
 
@@ -126,19 +126,19 @@ def a_collector_that_is_down_for_a_while():
                                stderr=subprocess.PIPE, encoding='utf-8')
     time.sleep(3)
     with collector:
-        said = process.communicate(timeout=200)[1]
-    equal(process.returncode, 0, said)
-    equal(sum(collector.profiles()), int(re.search(r'iaprof: ([\d,]+) samples', said)[1].replace(',', '')), 'samples')
+        messages = process.communicate(timeout=200)[1]
+    equal(process.returncode, 0, messages)
+    equal(sum(collector.profiles()), int(re.search(r'iaprof: ([\d,]+) samples', messages)[1].replace(',', '')), 'samples')
 
 
 def metrics():
     with Collector() as collector:
-        status, said = iaprof('-s', 'cpu-stack:idle=yes', '-d', '3', '-i', '1s', '-k', f'otlp-metrics:endpoint={collector.url}')
-    equal(status, 0, said)
-    samples = re.findall(r'-> Name: iaprof\.samples\n.*?Value: (\d+)\n', collector.said(), re.S)
-    equal(samples[-1], re.search(r'iaprof: ([\d,]+) samples', said)[1].replace(',', ''), 'samples')
+        status, messages = iaprof('-s', 'cpu-stack:idle=yes', '-d', '3', '-i', '1s', '-k', f'otlp-metrics:endpoint={collector.url}')
+    equal(status, 0, messages)
+    samples = re.findall(r'-> Name: iaprof\.samples\n.*?Value: (\d+)\n', collector.messages(), re.S)
+    equal(samples[-1], re.search(r'iaprof: ([\d,]+) samples', messages)[1].replace(',', ''), 'samples')
     for text in '-> Name: process.cpu.time', '-> service.name: Str(iaprof)', '-> IsMonotonic: true':
-        check(text in collector.said(), f'no {text!r}')
+        check(text in collector.messages(), f'no {text!r}')
 
 
 def many_machines():
@@ -155,9 +155,9 @@ def many_machines():
         statuses = [process.wait(timeout=300) for process in processes]
         seconds = time.monotonic() - began
     equal(statuses, [0] * MACHINES, 'status')
-    taken = sum(int(number) for number in re.findall(r'"resource profiles": (\d+)', collector.said()))
+    taken = sum(int(number) for number in re.findall(r'"resource profiles": (\d+)', collector.messages()))
     equal(taken, MACHINES, 'resources at the Collector')
-    samples = sum(int(number) for number in re.findall(r'"sample records": (\d+)', collector.said())) // MACHINES
+    samples = sum(int(number) for number in re.findall(r'"sample records": (\d+)', collector.messages())) // MACHINES
     print(f'# measured: {MACHINES} machines in {seconds:.1f} s, {samples} stacks each; CPU time of the Collector: '
           f'{1000 * (collector.cpu_time - idle.cpu_time) / MACHINES:.1f} ms a request')
 

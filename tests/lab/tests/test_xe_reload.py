@@ -58,26 +58,26 @@ class Runs:
                                                 stderr=self.messages))
         self.wait_for(lambda: double.state().count('enabled 1') == 2, 'streams')
 
-    def said(self):
+    def printed(self):
         return os.pread(self.messages.fileno(), 1000000, 0).decode()
 
     def wait_for(self, condition, what):
         double.wait_until(lambda: condition() or self.process.poll() is not None, what, 120,
-                          lambda: f'{double.state()}{self.said()}')
-        check(self.process.poll() is None, f'iaprof ended with {self.process.returncode}: {self.said()}')
+                          lambda: f'{double.state()}{self.printed()}')
+        check(self.process.poll() is None, f'iaprof ended with {self.process.returncode}: {self.printed()}')
 
     def reload(self, replaced, *text):
-        """Until the run of this number has ended, or, if that is None, until iaprof has said the text."""
-        before = len(self.said())
+        """Until the run of this number has ended, or, if that is None, until iaprof has printed the text."""
+        before = len(self.printed())
         self.process.send_signal(signal.SIGHUP)
-        self.wait_for(lambda: all(words in self.said()[before:] for words in text) and
+        self.wait_for(lambda: all(words in self.printed()[before:] for words in text) and
                       (replaced is None or os.path.exists(f'out{replaced}.csv')), f'end of run {replaced}')
 
     def end(self, status=0, stop=True):
         if stop:
             self.process.send_signal(signal.SIGINT)
         self.process.wait(120)
-        equal(self.process.returncode, status, f'exit status: {self.said()}')
+        equal(self.process.returncode, status, f'exit status: {self.printed()}')
         check('stream' not in double.state().replace('streams', ''), f'a stream is open: {double.state()}')
 
 
@@ -196,7 +196,7 @@ def processes_of_their_own():
     time.sleep(1)
     truth, totals = stop_rows()
     iaprof.end()
-    check('(xe-eustall)' in iaprof.said(), f'no gap: {iaprof.said()}')
+    check('(xe-eustall)' in iaprof.printed(), f'no gap: {iaprof.printed()}')
     return note(compare(range(2), truth, totals), totals)
 
 
@@ -228,10 +228,10 @@ def later_run_does_not_start():
     time.sleep(1)
     _truth, totals = stop_rows()
     iaprof.end()
-    check('back to the earlier one' in iaprof.said(), iaprof.said())
+    check('back to the earlier one' in iaprof.printed(), iaprof.printed())
     # Both runs write the same file. Rows of the run that failed are in none: the gap is stated.
-    counts = [int(count) for count in re.findall(rf'{NAME} \d: (\d+) rows', iaprof.said())]
-    check(len(counts) == 4 and all(counts) and sum(counts) <= total('read', totals), f'{counts} of {totals}: {iaprof.said()}')
+    counts = [int(count) for count in re.findall(rf'{NAME} \d: (\d+) rows', iaprof.printed())]
+    check(len(counts) == 4 and all(counts) and sum(counts) <= total('read', totals), f'{counts} of {totals}: {iaprof.printed()}')
     return f'rows of GTs {counts}, {total("read", totals)} were read'
 
 
