@@ -184,7 +184,7 @@ def check_stop(folder, *arguments):
     ended = run(folder, '-s', 'cpu-stack', *(argument for source in hanging for argument in ('-s', source)),
                 '-k', 'folded:output=out', *arguments)
     equal(ended.returncode, FAILED, ended.stderr)
-    time = '4' if '16s' in arguments else '0.5'
+    time = '2' if '8s' in arguments else '0.5'
     equal(re.findall(r'^iaprof: source failing-source\.(.: callback .* does not return: ended after .*) s ', ended.stderr, re.M),
           [f'a: callback stop does not return: ended after {time}', f'b: callback stop does not return: ended after {time}',
            f'c: callback finish does not return: ended after {time}'], 'messages')
@@ -200,8 +200,8 @@ def stop_leaves_symbols():
 
 @case('process events are read while sources that hang are waited for', needs=[no_sanitizer, needs_sampling])
 def stop_leaves_events():
-    # In twice 4 s, many times the processes that ring buffers have room for: if nobody reads them, most are lost.
-    check_stop('run', '--finish-within', '16s', '-k', 'csv:rows=events,output=events', '-d', '100ms', 'sh', '-c',
+    # In twice 2 s, many times the processes that ring buffers have room for: if nobody reads them, most are lost.
+    check_stop('run', '--finish-within', '8s', '-k', 'csv:rows=events,output=events', '-d', '100ms', 'sh', '-c',
                'while :; do /bin/true; done')
     rows = list(csv.DictReader(read('run/events').splitlines()))
     events = sum(row['record'] in ('process', 'mapping') for row in rows)

@@ -6,6 +6,7 @@ jumps into anonymous memory, and node and java where they are installed. TAP.
 test_generated.py PROGRAM LIBRARY (tests/programs/generated.c, runtime.c)
 """
 import contextlib
+import functools
 import os
 import pathlib
 import shutil
@@ -98,13 +99,19 @@ def node(options, name):
     require(lines, messages, name)
 
 
+@functools.cache
+def java_classes():
+    folder = tempfile.mkdtemp(dir=FOLDER.name)
+    (pathlib.Path(folder) / 'Spin.java').write_text(JAVA, encoding='ascii')
+    subprocess.run(['javac', 'Spin.java'], check=True, cwd=folder, timeout=PATIENCE)
+    return folder
+
+
 def java(options, name):
     if not shutil.which('java') or not shutil.which('javac'):
         raise Skip('java and javac are not installed')
     with tempfile.TemporaryDirectory() as folder:
-        (pathlib.Path(folder) / 'Spin.java').write_text(JAVA, encoding='ascii')
-        subprocess.run(['javac', 'Spin.java'], check=True, cwd=folder, timeout=PATIENCE)
-        lines, messages = profile(folder, ['java', '-XX:+PreserveFramePointer', *options, '-cp', folder, 'Spin', '600'],
+        lines, messages = profile(folder, ['java', '-XX:+PreserveFramePointer', *options, '-cp', java_classes(), 'Spin', '600'],
                                   lambda program: program.terminate(), started=1.5)
     require(lines, messages, name)
 
@@ -126,5 +133,6 @@ def main():
     run_cases(cases)
 
 
+FOLDER = tempfile.TemporaryDirectory()
 PROGRAM, LIBRARY = map(os.path.abspath, sys.argv[1:])
 main()
