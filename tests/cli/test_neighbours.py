@@ -16,7 +16,7 @@ import threading
 from harness import (LOAD, PROGRAM, TIMEOUT, Failure, Skip, case, equal, iaprof, main, needs_perf, needs_program,
                      needs_root, needs_sampling, read, require, write)
 
-REPETITIONS = 10 if 'TEST_LONG' in os.environ else 2
+REPETITIONS = 10 if 'TEST_LONG' in os.environ else 1
 NAMES = [f'near-{number}' for number in range(REPETITIONS)]
 # CPU time of each, in ms: at 99 Hz, chance leaves out the function that runs half of it once in 2^30.
 DURATION = 300

@@ -27,7 +27,7 @@
 #include "../run_suite.h"
 
 /* TEST_LOADS sets another number. */
-#define LOADS 4
+#define LOADS 2
 
 /* A host that keeps its messages. */
 struct listener {

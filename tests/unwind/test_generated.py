@@ -37,7 +37,7 @@ def is_sampling(pid):
     return False
 
 
-def profile(folder, command, ending=None, started=0.05, sampled=0.7, **options):
+def profile(folder, command, ending=None, started=0.05, sampled=0.5, **options):
     """-> (lines of folded stacks, messages) of a command that runs until it is killed, or ended by a function. It has
     used so many seconds of CPU time before, and while iaprof samples: the first of its samples are taken before iaprof has
     the tables for stacks. No capture shows when that is: a name that comes later than its records would not be in it."""
