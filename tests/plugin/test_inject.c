@@ -26,9 +26,6 @@
 #include "inject/inject.h"
 #include "../run_suite.h"
 
-/* TEST_LOADS sets another number. */
-#define LOADS 2
-
 /* A host that keeps its messages. */
 struct listener {
 	struct iaprof_host host;
@@ -267,8 +264,7 @@ TEST(many_loads_disturb_nothing)
 	char folder[] = "/tmp/test-inject-XXXXXX", path[64];
 	struct program program = program_start("calls", NULL);
 
-	const char *asked = getenv("TEST_LOADS");
-	int loads = asked ? atoi(asked) : LOADS;
+	int loads = atoi(environment("TEST_LOADS"));
 
 	ck_assert_int_gt(loads, 0);
 	ck_assert_ptr_nonnull(mkdtemp(folder));
