@@ -146,10 +146,14 @@ def sums(rows, function):
     return found
 
 
+def others(rows):
+    """-> rows of stacks that are in none of the program's functions"""
+    return [row for row in rows if not any(frame.startswith('wait_') for frame in row[1])]
+
+
 def of_no_function(rows):
-    """-> the longest waits that are in none of the program's functions, innermost frames only, for a message"""
-    others = [row for row in rows if not any(frame.startswith('wait_') for frame in row[1])]
-    return [(value, value_type, frames[-4:]) for value_type, frames, value, _ in sorted(others, key=lambda row: -row[2])[:8]]
+    """-> the longest of them, innermost frames only, for a message"""
+    return [(value, value_type, frames[-4:]) for value_type, frames, value, _ in sorted(others(rows), key=lambda row: -row[2])[:8]]
 
 
 def exhausted(rows):
@@ -313,8 +317,7 @@ def python_waits():
     if 'no Python frames' in messages:
         raise AssertionError(messages)
     # measure() itself can be preempted, which is time off the CPU, but in none of the functions.
-    preempted = sum(value for value_type, frames, value, _ in rows
-                    if value_type == 'runnable' and not any(name_of(frame).startswith('wait_') for frame in frames))
+    preempted = sum(value for value_type, _, value, _ in others(rows) if value_type == 'runnable')
     check_truth(truth, rows, spread=preempted)
     for function in truth:
         stacks = [frames for value_type, frames, _, _ in rows if value_type == 'off-cpu' and function in frames]

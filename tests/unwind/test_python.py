@@ -42,8 +42,9 @@ def interpreters():
                  *os.environ.get('TEST_PYTHONS', '').split()]:
         version = subprocess.run([path, '-c', 'import sys; print(sys.version_info[:3])'], capture_output=True, text=True,
                                  check=False).stdout.strip()
-        if version and tuple(json.loads(version.replace('(', '[').replace(')', ']'))) >= (3, 8):
-            found[tuple(json.loads(version.replace('(', '[').replace(')', ']'))), os.path.realpath(path)] = path
+        numbers = tuple(json.loads(version.replace('(', '[').replace(')', ']'))) if version else ()
+        if numbers >= (3, 8):
+            found[numbers, os.path.realpath(path)] = path
     paths = [found[key] for key in sorted(found)]
     if 'TEST_LONG' in os.environ:
         return paths
@@ -171,7 +172,7 @@ def main():
     require_root()
     pythons = interpreters()
     cases = [(python, SCENARIOS, check_chains) for python in pythons]
-    cases += [(pythons[0], choice, check_choice) for choice in ('python', 'native')]
+    cases += [(pythons[-1], choice, check_choice) for choice in ('python', 'native')]
     run_cases([(f'{python}: {what}', lambda python=python, what=what, run=run: run(python, what))
                for python, what, run in cases])
 
