@@ -8,7 +8,7 @@ import time
 
 from harness import equal, require, wait_until
 
-SERVER_PATIENCE = 10  # s without progress after which the server drops a client
+SERVER_PATIENCE = 10  # s without a byte after which the server drops a client (HTTP_SERVER_TIMEOUT)
 COUNT = 200  # more than a server holds (ACCEPTOR_PENDING_MAX)
 # What each sends at first, and from then on a byte at a time.
 KINDS = ((b'', b''), (b'GET /metr', b''), (b'GET / HTTP/1.1\r\nHost: localhost\r\n', b''), (b'GET / HTTP/1.1\r\nX-Trickle: ', b'x'))

@@ -162,20 +162,16 @@ for ending in ENDINGS:
       needs=[no_sanitizer])
 def hangs():
     floods = [('timer', 'records'), ('stop', 'messages')]
-    messages, outputs, endless, replays = ['prepare'], [], [('profile', 'loop', 'nothing')], [('finish', 'hang', 'nothing')]
+    sinks, replays = [('prepare', 'not', 'messages'), ('profile', 'loop', 'nothing', '2s')], [('finish', 'hang', 'nothing')]
     if 'TEST_LONG' in os.environ:
         floods = [(place, 'records') for place in ('start', 'timer', 'finish')]
         floods += [(place, 'messages') for place in ('prepare', 'timer', 'stop')]
-        messages = SINK_PLACES
-        outputs = ['records']
-        endless = [(place, *way) for place in ('profile', 'finish') for way in ENDLESS]
+        sinks = [(place, 'not', 'messages') for place in SINK_PLACES] + [('records', 'not', 'output')]
+        sinks += [(place, *way, '2s') for place in ('profile', 'finish') for way in ENDLESS]
         replays = [(place, *way) for place in ('profile', 'finish') for way in [('hang', 'nothing')] + ENDLESS]
-    sinks = [(place, 'hang') for place in SINK_PLACES] + [(place, 'not', 'messages') for place in messages]
-    sinks += [(place, 'not', 'output') for place in outputs]
     in_parallel(lambda check, *arguments: check(*arguments),
                 [(check_ending, place, 'hang') for place in PLACES] + [(check_flood, *flood) for flood in floods] +
-                [(check_sink, *sink) for sink in sinks] +
-                [(check_sink, *way, '2s') for way in endless] +
+                [(check_sink, place, 'hang') for place in SINK_PLACES] + [(check_sink, *sink) for sink in sinks] +
                 [(check_replay, *replay) for replay in replays] +
                 [(check_decoder, 'hang'), (check_load, 'hang')])
 

@@ -146,6 +146,16 @@ def links():
     require({('off-cpu', function) for function in SPANS} <= {key[:2] for key in sums[0] if key[2]}, f'links: {sums[0]}')
 
 
+def sums_of_rows(path, *columns):
+    """-> {values of the columns: sum}, of the waits in an output of the sink csv"""
+    sums = collections.Counter()
+    with open(path, encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            if row['value_type'] in VALUE_TYPES:
+                sums[tuple(row[column] for column in columns)] += int(row['value'])
+    return sums
+
+
 def sums_of_labels(path):
     """-> {(value type, trace, span): sum}, from go tool pprof -raw"""
     text = subprocess.run(['go', 'tool', 'pprof', '-raw', path], check=True, capture_output=True, encoding='utf-8',
@@ -177,12 +187,7 @@ def formats():
                 wanted[row['value_type'], row['trace_id'], row['span_id']] += int(row['value'])
     require({key[1:] for key in wanted} >= {span_of(thread, f'span_{i}') for thread in ('first', 'second')
                                             for i in (1, 2, 3)}, f'spans: {wanted}')
-    with open('out.csv', encoding='utf-8', newline='') as file:
-        rows = collections.Counter()
-        for row in csv.DictReader(file):
-            if row['value_type'] in VALUE_TYPES:
-                rows[row['value_type'], row['trace_id'], row['span_id']] += int(row['value'])
-    equal(rows, wanted, 'rows')
+    equal(sums_of_rows('out.csv', 'value_type', 'trace_id', 'span_id'), wanted, 'rows')
     equal(sums_of_labels('out.pb.gz'), wanted, 'labels')
     require(all(key[1:] == ('', '') for key in sums_of_labels('plain.pb.gz')), 'labels that nobody wants')
     pushed = collections.Counter()
@@ -195,12 +200,7 @@ def formats():
 
 def rows_of(path):
     """-> {(value type, trace, span, thread, stack): value}"""
-    with open(path, encoding='utf-8', newline='') as file:
-        rows = collections.Counter()
-        for row in csv.DictReader(file):
-            if row['value_type'] in VALUE_TYPES:
-                rows[row['value_type'], row['trace_id'], row['span_id'], row['thread'], row['stack']] += int(row['value'])
-    return rows
+    return sums_of_rows(path, 'value_type', 'trace_id', 'span_id', 'thread', 'stack')
 
 
 def links_of(requests):
