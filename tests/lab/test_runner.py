@@ -12,7 +12,7 @@ import sys
 import tempfile
 import textwrap
 
-from runner import kernels, report, selection, tests
+from runner import guest, kernels, report, selection, tests
 from runner.selection import changes
 
 import needs_full_run
@@ -215,7 +215,7 @@ class Machine:
     kernel = kernels.KERNELS['newest']
 
     def __init__(self, statuses, boots=True):
-        self.statuses, self.boots, self.finished = statuses, boots, False
+        self.statuses, self.has_booted, self.finished = statuses, boots, False
 
     def start(self, lines):
         assert len(lines) == len(self.statuses)
@@ -223,8 +223,8 @@ class Machine:
     def wait_for(self, number, _seconds):
         return self.statuses[number]
 
-    def read(self, name):
-        return '0' if name == 'running' and self.boots else ''
+    def read(self, _name):
+        return ''
 
     def processor_seconds(self):
         return 0
@@ -232,6 +232,25 @@ class Machine:
     def finish(self):
         self.finished = True
         return True
+
+
+class BusyGuest(guest.Guest):
+    """A guest that has spent more than the CPU time of a boot. Between two tests, the file that names the running one is empty
+    for a moment."""
+
+    def __init__(self, folder):  # pylint: disable=super-init-not-called
+        self.plan, self.has_booted = pathlib.Path(folder), False
+        self.process = subprocess.Popen(['sh', '-c', '>running; echo 5 >0.status; sleep 0.2; echo 6 >1.status; sleep 60'],
+                                        cwd=folder)
+
+    def processor_seconds(self):
+        return guest.BOOT_PROCESSOR_SECONDS + 1 if self.read('0.status') else 0
+
+
+def a_booted_guest_has_booted():
+    """Only the boot has a limit of CPU time."""
+    with tempfile.TemporaryDirectory() as folder, BusyGuest(folder) as machine:
+        return [machine.wait_for(number, 60) for number in range(2)] == [5, 6]
 
 
 def a_guest_that_ends_fails_one_test():
@@ -251,6 +270,7 @@ def a_guest_that_ends_fails_one_test():
 
 OTHERS = {
     'a guest that ends fails the test in it': a_guest_that_ends_fails_one_test,
+    'a guest that has booted is not taken for one that boots': a_booted_guest_has_booted,
     'output of a failed test is shown': shows_comments,
     'a changed file touches the tests that cover it': files_touch_tests,
     'touched tests run on few kernels': touched_tests_run_on_few_kernels,

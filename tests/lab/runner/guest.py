@@ -95,6 +95,7 @@ class Guest:
         folder = kernel.folder()
         image, disk = kernels.image(folder), ram_disk(folder)
         self.process = None
+        self.has_booted = False
         self.plan = pathlib.Path(tempfile.mkdtemp(prefix='iaprof-lab-'))
         standard = {'PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME': '/root',
                     'LC_ALL': 'C.UTF-8', 'PYTHONDONTWRITEBYTECODE': '1'}
@@ -156,16 +157,16 @@ class Guest:
 
     def wait_for(self, number, seconds):
         """Waits for one test's end -> its status, or nothing when the guest ended or hung before."""
-        begun, has_booted = time.monotonic(), False
+        begun = time.monotonic()
         while True:
             alive = self.process.poll() is None
             status = self.read(f'{number}.status').strip()
+            if not self.has_booted and (status or self.read('running')):
+                begun, self.has_booted = time.monotonic(), True
             if status:
                 return int(status)
-            if not has_booted and self.read('running'):
-                begun, has_booted = time.monotonic(), True
-            limit = seconds + END_SECONDS if has_booted else HANG_SECONDS
-            is_late = time.monotonic() - begun > limit or (not has_booted and
+            limit = seconds + END_SECONDS if self.has_booted else HANG_SECONDS
+            is_late = time.monotonic() - begun > limit or (not self.has_booted and
                                                            self.processor_seconds() > BOOT_PROCESSOR_SECONDS)
             if not alive or is_late:
                 return None
