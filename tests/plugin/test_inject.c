@@ -418,6 +418,49 @@ TEST(killed_injector_leaves_program_whole)
 	program_end(&program, 1);
 }
 
+/* If set, the process ends instead of continuing a thread with this signal, and loads nothing before. */
+static int deadly_signal;
+
+/* Instead of libc's, of which the injection uses only requests that return 0 or an error. */
+long ptrace(enum __ptrace_request request, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, request);
+	pid_t thread = va_arg(arguments, pid_t);
+	void *address = va_arg(arguments, void *), *data = va_arg(arguments, void *);
+	va_end(arguments);
+	if (deadly_signal != 0 && request == PTRACE_CONT && (intptr_t)data == deadly_signal)
+		kill(getpid(), SIGKILL);
+	if (deadly_signal != 0 && request == PTRACE_GETREGS) {
+		errno = ESRCH;
+		return -1;
+	}
+	return syscall(SYS_ptrace, request, thread, address, data);
+}
+
+/* The injector is killed between the stop of a thread that it traces, for a signal of the program, and its continuation. */
+TEST(killed_injector_leaves_signal)
+{
+	struct program program = program_start("calls", NULL);
+	pid_t injector = fork();
+	int status;
+
+	if (injector == 0) {
+		struct listener listener;
+		struct injection *injection;
+		listener_init(&listener);
+		deadly_signal = SIGRTMIN;
+		if (injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection) ==
+		    0)
+			state_wait(injection, &listener);
+		_exit(1);
+	}
+	ck_assert_int_eq(waitpid(injector, &status, 0), injector);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	program_end(&program, 0);
+}
+
 TEST(slow_constructor_is_not_waited_for)
 {
 	struct listener listener;

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "injection.h"
+#include "traced_stop.h"
 
 #define MILLISECOND UINT64_C(1000000)
 
@@ -139,13 +140,16 @@ static void thread_stop(struct injection *injection, pid_t thread, int status)
 		bool stopped = signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
 		ptrace(stopped && thread != injection->load.thread ? PTRACE_LISTEN : PTRACE_CONT, thread, NULL, NULL);
 	} else if (thread == injection->load.thread) {
-		if (remote_load_is_done(&injection->load, signal))
+		if (remote_load_is_done(&injection->load, signal)) {
+			traced_stop_consume(thread);
 			injection_load_finish(injection);
-		else
+		} else {
 			ptrace(PTRACE_CONT, thread, NULL, (void *)(intptr_t)signal);
+		}
 	} else if (!stop_is_asked_for(injection, (uint32_t)thread, signal, &caller)) {
 		ptrace(PTRACE_CONT, thread, NULL, (void *)(intptr_t)signal);
 	} else {
+		traced_stop_consume(thread);
 		call_watch_arm(&injection->watch, (uint32_t)thread);
 		if (injection_state(injection) == INJECTION_WAITING && !injection->load.thread &&
 		    !__atomic_load_n(&injection->stopping, __ATOMIC_ACQUIRE) &&
@@ -166,7 +170,7 @@ static void stops_take(struct injection *injection)
 	int status;
 	pid_t thread;
 
-	while ((thread = waitpid(-1, &status, WNOHANG | __WALL | __WNOTHREAD)) > 0) {
+	while ((thread = traced_stop_look(-1, &status)) > 0) {
 		if (WIFSTOPPED(status))
 			thread_stop(injection, thread, status);
 		else

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "remote_call.h"
 #include "remote_file.h"
+#include "traced_stop.h"
 
 _Static_assert(offsetof(struct remote_stub_data, error_function) == 8, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, errno_function) == 16, "remote_stub.S");
@@ -38,8 +39,6 @@ _Static_assert(REMOTE_STUB_SIGNAL == SIGURG, "remote_stub.h");
 
 /* CPUID leaf 0Dh, sub-leaf 0: EBX is the size of the XSAVE area for the features that the kernel enabled. */
 #define CPUID_EXTENDED_STATE 0x0d
-/* PTRACE_SYSCALL's stops, with PTRACE_O_TRACESYSGOOD */
-#define SYSTEM_CALL_STOP (SIGTRAP | 0x80)
 /* Time limit of a system call, which takes microseconds unless the thread does not run or runs other code. */
 #define SYSTEM_CALL_DEADLINE (2 * NANOSECONDS_PER_SECOND)
 /* Sleep between checks of a thread: nanoseconds. */
@@ -123,7 +122,7 @@ static int stop_wait(pid_t thread, uint64_t deadline, int *status)
 	struct timespec pause = { .tv_nsec = CHECK_SHORT };
 
 	for (;;) {
-		pid_t stopped = waitpid(thread, status, WNOHANG | __WALL);
+		pid_t stopped = traced_stop_look(thread, status);
 		if (stopped == thread)
 			return 0;
 		if (stopped < 0 && errno != EINTR)
