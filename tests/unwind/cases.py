@@ -2,11 +2,13 @@
 """Cases of a test as TAP."""
 import csv
 import os
+import pathlib
 import signal
 import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 PATIENCE = int(os.environ.get('TEST_PATIENCE', '600'))  # s, after which what has not happened does not happen
 FREQUENCY = 199 if 'LAB_KERNEL' in os.environ else 997  # a guest's processors are emulated
 
@@ -25,12 +27,12 @@ def require_root():
         skip_all('root is required')
 
 
-def wait_until(condition, what):
+def wait_until(condition, what, pause=0.005):
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
             raise AssertionError(f'waited in vain for {what}')
-        time.sleep(0.005)
+        time.sleep(pause)
 
 
 def cpu_time(pid):

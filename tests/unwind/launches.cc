@@ -2,9 +2,9 @@
 /*
  * Launches of GPU kernels from call chains that are known by construction, for test_launches.py: rounds of all
  * scenarios, until standard input ends. A kernel's name is SCENARIO@ROUND. The probes are those of a runtime, without a
- * chain of frames, or with "chain" as argument the ones of iaprof's tracer. With two numbers as arguments, so many
- * launches from ten calls deep, and before them the other number at 10 ms each. Prints a line when a profiler is there,
- * and one with the time that each of many took.
+ * chain of frames, or with "chain" as argument the ones of iaprof's tracer. With a number as argument: launches from ten
+ * calls deep at 10 ms each until a line comes, then so many at once. Prints a line when a profiler is there, and one
+ * with the time that each of many took.
  */
 #include <csignal>
 #include <cstdint>
@@ -166,11 +166,13 @@ int main(int argc, char **argv)
 		;
 	puts("begins");
 	fflush(stdout);
-	if (argc > 2) {
-		/* Until the tables are ready, which the first launches ask for. */
-		for (int i = 0; i < atoi(argv[2]) && !is_over(10); i++)
+	if (argc > 1 && !has_chain) {
+		char line[8];
+		scenario("early", 0);
+		while (!is_over(10))
 			recursive(7);
-		many(strtoul(argv[1], NULL, 10));
+		if (fgets(line, sizeof line, stdin))
+			many(strtoul(argv[1], NULL, 10));
 		return 0;
 	}
 	for (unsigned long round = 0; !is_over(10); round++)

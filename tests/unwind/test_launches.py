@@ -10,12 +10,10 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
+import threading
 
-from cases import require_root, run_cases
+from cases import PATIENCE, require_root, run_cases, wait_until
 
-# How long tables may take to come, s.
-PATIENCE = 240 if os.environ.get('LAB_KERNEL') else 600  # a guest's processors are emulated
 # The deepest stack (IAPROF_STACK_DEPTH_MAX).
 DEPTH = 1024
 # Rounds in which all stacks are right, before the end of the program.
@@ -50,25 +48,37 @@ def chain_of(functions):
     return ' '.join(name for at, name in enumerate(names) if name != '...' or at == 0 or names[at - 1] != '...')
 
 
-def profile(path, argument, seconds, options='', at_end=lambda: None):
-    """-> rows of launches; the program ends some seconds after it began, or after many launches, and at_end is called before"""
+def profile(path, argument, is_enough, options='', at_end=lambda program: None):
+    """Profiles the program until is_enough(its launches so far), calls at_end(program) and ends it. -> all launches"""
+    launches, lost = [], []
+
+    def read_rows(output):
+        with open(output, encoding='utf-8', newline='') as file:
+            for row in csv.DictReader(file):
+                if row['record'] == 'launch':
+                    launches.append(row)
+                elif row['record'] == 'lost' and row['source'] == 'ze-usdt':
+                    lost.append((row['name'], row['count']))
+
     with tempfile.TemporaryDirectory() as folder:
-        command = [os.environ['TEST_IAPROF'], '-q', '-s', f'ze-usdt:tracer=no,library={path}{options}', '-k',
-                   'csv:rows=events,output=out.csv', '--', path, *argument]
-        with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        output = f'{folder}/out.csv'
+        os.mkfifo(output)
+        reader = threading.Thread(target=read_rows, args=[output], daemon=True)
+        reader.start()
+        command = [os.environ['TEST_IAPROF'], '-q', '-i', '250ms', '-s', f'ze-usdt:tracer=no,library={path}{options}', '-k',
+                   f'csv:rows=events,output={output}', '--', path, *argument]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
             program.stdout.readline()
-            if not seconds:
-                program.stdout.readline()
-            time.sleep(seconds)
-            at_end()
-            program.stdin.close()
-            program.wait(PATIENCE)
-        with open(pathlib.Path(folder) / 'out.csv', encoding='utf-8', newline='') as file:
-            rows = list(csv.DictReader(file))
-    lost = [(row['name'], row['count']) for row in rows if row['record'] == 'lost' and row['source'] == 'ze-usdt']
+            try:
+                wait_until(lambda: is_enough(launches), 'launches that are right', 0.1)
+                at_end(program)
+            finally:
+                program.stdin.close()
+                program.wait(PATIENCE)
+        reader.join()
     if program.returncode or lost:
         raise AssertionError(f'status {program.returncode}, lost {lost}')
-    return [row for row in rows if row['record'] == 'launch']
+    return launches
 
 
 def wrong_chains(rows, wanted):
@@ -86,15 +96,12 @@ def wrong_chains(rows, wanted):
 
 
 def check(path, argument, wanted):
-    begin, seconds = time.monotonic(), 2
-    while True:
-        rows = profile(path, argument, seconds)
-        good, wrong = wrong_chains(rows, wanted)
-        if good >= ROUNDS:
-            return f'{good * len(wanted)} launches of the last {good} rounds'
-        if time.monotonic() - begin > PATIENCE:
-            raise AssertionError(f'{good} rounds are right, in {seconds} s: {wrong}')
-        seconds *= 2
+    """The tables are ready at some time; from then on all stacks are right."""
+    rows = profile(path, argument, lambda rows: wrong_chains(rows, wanted)[0] >= ROUNDS)
+    good, wrong = wrong_chains(rows, wanted)
+    if good < ROUNDS:
+        raise AssertionError(f'{good} rounds are right at the end: {wrong}')
+    return f'{good * len(wanted)} launches of the last {good} rounds'
 
 
 def statistics():
@@ -104,35 +111,32 @@ def statistics():
     return sum(program.get('run_cnt', 0) for program in found), sum(program.get('run_time_ns', 0) for program in found)
 
 
-def cost(path, options, before=10):
+def cost(path, options, chain):
+    """-> the time in BPF of each of many launches, ns, after one of them ended with this chain"""
     found = []
-    rows = profile(path, [str(LAUNCHES), str(before)], 0, options, lambda: found.extend(statistics()))
-    count = collections.Counter()
-    for row in rows:
-        if row['name'] == 'many@0':
-            count[chain_of(row['functions'])] += int(row['count'])
-    if sum(count.values()) != LAUNCHES or not found[0]:
-        raise AssertionError(f'{sum(count.values())} launches: {count.most_common(3)}; {found}')
-    return count, found[1] / found[0]
 
+    def is_right(row):
+        return chain_of(row['functions']).endswith(chain)
 
-def cost_by_tables(path):
-    """The tables are ready at some time: the more launches there are before, the more likely."""
-    wanted, before = {'... main' + 8 * ' recursive' + ' launch': LAUNCHES}, 50
-    begin = time.monotonic()
-    while (found := cost(path, '', before))[0] != wanted:
-        if time.monotonic() - begin > PATIENCE:
-            raise AssertionError(f'{found[0].most_common(3)}')
-        before *= 2
-    return found[1]
+    def many(program):
+        program.stdin.write(b'\n')
+        program.stdin.flush()
+        program.stdout.readline()
+        found.extend(statistics())
+    rows = profile(path, [str(LAUNCHES)], lambda rows: any(map(is_right, rows)), options, many)
+    count = {answer: sum(int(row['count']) for row in rows if row['name'] == 'many@0' and is_right(row) == answer)
+             for answer in (True, False)}
+    if count != {True: LAUNCHES, False: 0} or not found[0]:
+        raise AssertionError(f'{count[True]} right launches, {count[False]} wrong ones; {found}')
+    return found[1] / found[0]
 
 
 def costs(path):
     enabled = STATISTICS.read_text(encoding='ascii')
     STATISTICS.write_text('1', encoding='ascii')
     try:
-        _, before = cost(path, ',unwind=fp')
-        after = cost_by_tables(path)
+        before = cost(path, ',unwind=fp', 'launch')
+        after = cost(path, '', '... main' + 8 * ' recursive' + ' launch')
     finally:
         STATISTICS.write_text(enabled, encoding='ascii')
     return f'a launch of 13 frames: {before:.0f} ns in BPF by frame pointers, which see one, {after:.0f} ns by tables'

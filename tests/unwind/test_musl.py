@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Functions without a size in programs of musl, whose assembler code has none, have their names up to the next symbol. TAP."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from cases import run_cases, skip_all
+from cases import PATIENCE, run_cases, samples, skip_all
 
 # musl's memcpy() is one of them.
 SOURCE = """
@@ -34,19 +35,6 @@ int main(void)
 EXPECTED = {'without_size', 'behind_it', 'memcpy'}
 # The loops of main() itself.
 POSSIBLE = EXPECTED | {'main'}
-PATIENCE = 600  # s
-
-
-def leaves(path):
-    """-> the innermost user functions of samples"""
-    folder = path.parent
-    with subprocess.Popen([path]) as program:
-        try:
-            subprocess.run([os.environ['TEST_IAPROF'], '-q', '-p', str(program.pid), '-d', '1s', '-s', 'cpu-stack:kernel=no', '-k',
-                            'folded', '-o', 'out'], check=True, cwd=folder, timeout=PATIENCE)
-        finally:
-            program.kill()
-    return {line.rpartition(' ')[0].rpartition(';')[2] for line in (folder / 'out').read_text('utf-8').splitlines()}
 
 
 def check(*arguments):
@@ -54,9 +42,13 @@ def check(*arguments):
         source, path = pathlib.Path(name) / 'program.c', pathlib.Path(name) / 'program'
         source.write_text(SOURCE, encoding='ascii')
         subprocess.run(['musl-gcc', '-O2', '-fno-builtin', *arguments, source, '-o', path], check=True)
-        end, found = time.monotonic() + PATIENCE, set()
-        while not EXPECTED <= found and time.monotonic() < end:
-            found |= leaves(path)
+        found, end = set(), time.monotonic() + PATIENCE
+        with subprocess.Popen([path]) as program, contextlib.closing(samples(program.pid, 'cpu-stack:kernel=no,')) as intervals:
+            for rows in intervals:
+                found |= {stack.rpartition(';')[2] for stack, _ in rows}
+                if EXPECTED <= found or time.monotonic() > end:
+                    break
+            program.kill()
     if not EXPECTED <= found <= POSSIBLE:
         raise AssertionError(f'functions: {sorted(found)}')
 
