@@ -18,6 +18,7 @@ import time
 PROGRAM = os.environ['TEST_IAPROF']
 PLUGINS = os.environ['TEST_CLI_PLUGINS']
 SOURCE = os.environ['TEST_SOURCE_FOLDER']
+sys.path.insert(0, os.path.join(SOURCE, 'tests'))
 LOAD = os.environ['TEST_LOAD_PROGRAM']
 CAPTURE = os.path.join(SOURCE, 'tests/fuzz/corpus/capture/two-blocks')
 FAILING_SOURCE = os.path.join(PLUGINS, 'iaprof-failing-source.so')

@@ -13,10 +13,11 @@ import re
 import signal
 import subprocess
 import tempfile
-import time
+import threading
 
 from harness import (COMPLETE, SOURCE, Skip, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, require,
                      start, wait_until, write)
+import processes
 
 FOLDER = os.path.join(SOURCE, 'tests/cli/spans')
 PROGRAMS = os.path.join(SOURCE, 'tests/programs')
@@ -32,8 +33,9 @@ BUILT = tempfile.TemporaryDirectory(prefix='iaprof-cli-')
 NEEDS = [needs_root, needs_sampling, needs_program('gcc'), needs_probes]
 ROUNDS = 100
 MANY = 5000
-# Until the files of a program have been read, which a busy machine does late: seconds of one attempt after the other.
-PAUSES = 1, 4, 16
+# Of the lines that a program obeys: repeated until a launch has a span.
+UNTIL_KNOWN = 'launch 1'
+UNTIL_KNOWN_BRIEFLY = 'spans 1'
 
 
 @functools.cache
@@ -45,27 +47,39 @@ def build(*arguments):
     return program
 
 
+def watch(known):
+    """Reads rows while they are written, and sets the event at the first launch with a span."""
+    with open('live', encoding='utf-8', newline='') as file:
+        for row in csv.DictReader(file):
+            if row['record'] == 'launch' and row['span_id']:
+                known.set()
+
+
 def profile(program, *lines, source=''):
-    """lines: what the program obeys, or seconds to wait -> {(thread, span, kernel): count} of the program, without those
-    that are 0, and the run's standard error"""
+    """lines: what the program obeys -> {(thread, span, kernel): count} of the program, without those that are 0"""
+    known = threading.Event()
+    os.mkfifo('live')
+    threading.Thread(target=watch, args=[known], daemon=True).start()
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
         equal(target.stdout.readline(), b'ready\n', 'the program')
-        process = start('-v', '-p', str(target.pid), '-s', f'ze-usdt:tracer=no,library={program}{source}', '-k',
-                        'csv:output=events.csv,rows=events,newline=lf', '--record', 'run')
+        process = start('-v', '-p', str(target.pid), '-s', f'ze-usdt:tracer=no,library={program}{source}', '-i', '250ms', '-k',
+                        'csv:output=events.csv,rows=events,newline=lf', '-k', 'csv.live:output=live,rows=events', '--record', 'run')
         wait_until(lambda: os.path.exists('run') or process.poll() is not None, 'the beginning of the run')
-        for line in lines:
-            if not isinstance(line, str):
-                time.sleep(line)
-                continue
+
+        def obey(line):
             target.stdin.write(f'{line}\n'.encode())
             target.stdin.flush()
             equal(target.stdout.readline(), b'done\n', 'the program')
+        for line in lines:
+            obey(line)
+            if line in (UNTIL_KNOWN, UNTIL_KNOWN_BRIEFLY):
+                wait_until(lambda: known.wait(0.05) or obey(line), 'a launch with a span')  # pylint: disable=cell-var-from-loop
         process.send_signal(signal.SIGINT)
-        said = process.communicate()[1]
+        process.communicate()
         target.stdin.close()
         counts = [line.decode().split() for line in target.stdout]
     equal(process.returncode, COMPLETE, 'exit status')
-    return {(thread, int(span), kernel): int(count) for thread, span, kernel, count in counts if int(count)}, said
+    return {(thread, int(span), kernel): int(count) for thread, span, kernel, count in counts if int(count)}
 
 
 def read_rows(path='events.csv'):
@@ -98,18 +112,6 @@ def launches_of(rows):
     return dict(counts)
 
 
-def profile_known(program, *lines, **more):
-    """Obeys the lines when the files of the program have been read -> the counts, and the rows of events. Both have the
-    launches before, for which the files are read."""
-    for pause in PAUSES:
-        wanted, _ = profile(program, f'launch {ROUNDS}', pause, *lines, **more)
-        rows = read_rows()
-        if early_of(rows) < sum(int(row['count']) for row in rows if row['record'] == 'launch' and row['thread']):
-            break
-        os.remove('run')
-    return wanted, rows
-
-
 def check(found, wanted, early):
     """Launches before the files of the program are known have no span."""
     by_kernel = [collections.Counter(), collections.Counter()]
@@ -128,7 +130,8 @@ def check(found, wanted, early):
 @case('of a program with the variable', ['-no-pie', '-fno-pie'], needs=NEEDS)
 @case('of a program that exports the variable', ['-Wl,--export-dynamic-symbol=otel_thread_ctx_v1'], needs=NEEDS)
 def immediate(arguments):
-    wanted, rows = profile_known(build(*arguments), f'launch {ROUNDS}')
+    wanted = profile(build(*arguments), f'launch {ROUNDS}', UNTIL_KNOWN, f'launch {ROUNDS}')
+    rows = read_rows()
     early = early_of(rows)
     check(launches_of(rows), wanted, early)
     counts = [int(number) for number in re.findall(r'\d+', text_of(rows, 'spans of threads'))]
@@ -143,59 +146,56 @@ def immediate(arguments):
 
 @case('of command lists: of the thread that executes them', needs=NEEDS)
 def lists():
-    _, rows = profile_known(build(), 'lists')
-    equal(launches_of(row for row in rows if not row['thread']), {('first', 2, 'add'): 30, ('first', 2, 'multiply'): 30, ('', 0, 'add'): 400,
+    profile(build(), UNTIL_KNOWN, 'lists')
+    equal(launches_of(row for row in read_rows() if not row['thread']), {('first', 2, 'add'): 30, ('first', 2, 'multiply'): 30, ('', 0, 'add'): 400,
                         ('', 0, 'multiply'): 400, ('first', 3, 'add'): 5000, ('first', 3, 'multiply'): 5000}, 'executions')
 
 
 @case('more spans than the maps have room for: launches count without', needs=NEEDS)
 def too_many():
-    _, rows = profile_known(build(), f'spans {MANY}', source=',map-size=256,drain=1s')
+    wanted = profile(build(), UNTIL_KNOWN_BRIEFLY, f'spans {MANY}', source=',map-size=256,drain=1s')
+    rows = read_rows()
     found = collections.Counter()
     for row in rows:
         if row['record'] == 'launch' and row['name'] == 'one':
             found[bool(row['span_id'])] += int(row['count'])
-    equal(sum(found.values()), MANY, 'launches')
+    equal(sum(found.values()), wanted['main', 0, 'one'], 'launches')
     dropped = int(text_of(rows, 'spans dropped').split()[0])
     require(0 <= found[False] - dropped <= early_of(rows), f'dropped {dropped} spans of {found}')
-    # One half of the map, in which the launches before can have two entries each: before and after the unwind tables came.
-    require(found[True] >= 128 - 2 * 2 * 4 * 3, f'launches with a span: {found[True]}')
+    # One half of the map.
+    require(found[True] >= 128 - early_of(rows), f'launches with a span: {found[True]}')
 
 
 @case('spans=no: none', ',spans=no', needs=NEEDS)
 @case('unwind=fp: none', ',unwind=fp', needs=NEEDS)
 def unwanted(source):
-    wanted, _ = profile(build(), 'launch 3', source=source)
+    wanted = profile(build(), 'launch 3', source=source)
     found = launches_of(read_rows())
     equal({span for _, span, _ in found}, {0}, 'spans')
     equal(sum(found.values()), sum(wanted.values()), 'launches')
-
-
-def spans_reported(program, pause, sinks):
-    """-> the metadata of a run in which the program launches at once and after a pause"""
-    process = start('--scope', 'command', '-s', f'ze-usdt:tracer=no,library={program}', '-s', 'cpu-stack', '-s', 'off-cpu',
-                    *(argument for sink in ['firefox:output=run.json.gz', *sinks] for argument in ('-k', sink)), '--',
-                    program, stdin=subprocess.PIPE)
-    for seconds in pause, 0:
-        process.stdin.write(f'launch {ROUNDS}\n'.encode())
-        process.stdin.flush()
-        time.sleep(seconds)
-    said = process.communicate()[1]
-    equal(process.returncode, COMPLETE, f'exit status, with {said}')
-    with gzip.open('run.json.gz', 'rt', encoding='utf-8') as file:
-        return set(re.findall(r'"(spans of threads[^"]*)"', file.read()))
 
 
 @case('spans that no sink writes are not recorded', False, needs=NEEDS)
 @case('spans for the records of a sink', True, 'perfetto:output=trace', needs=NEEDS)
 @case('spans for the stacks of a sink', True, 'pprof:spans=yes,output=profile', needs=NEEDS)
 def unwritten(recorded, *sinks):
+    program = build()
+    process = start('--scope', 'command', '-s', f'ze-usdt:tracer=no,library={program}', '-s', 'cpu-stack', '-s', 'off-cpu',
+                    *(argument for sink in ['firefox:output=run.json.gz', *sinks] for argument in ('-k', sink)), '--',
+                    program, stdin=subprocess.PIPE)
+    # The program ends when iaprof has read its files, for which its first launches ask.
+    process.stdin.write(f'launch {ROUNDS}\n'.encode())
+    process.stdin.flush()
+    equal(process.stdout.readline(), b'ready\n', 'the program')
+    equal(process.stdout.readline(), b'done\n', 'the program')
+    wait_until(processes.Idle(process.pid), 'iaprof to be idle')
+    process.stdin.write(f'launch {ROUNDS}\n'.encode())
+    text = process.communicate()[1]
+    equal(process.returncode, COMPLETE, f'exit status, with {text}')
+    with gzip.open('run.json.gz', 'rt', encoding='utf-8') as file:
+        metadata = set(re.findall(r'"(spans of threads[^"]*)"', file.read()))
     names = {f'spans of threads{source}' for source in ('', ' (ze-usdt)', ' (cpu-stack)', ' (off-cpu)')}
-    for pause in PAUSES:
-        said = spans_reported(build(), pause, sinks)
-        if len(said) == 3 or not recorded:
-            break
-    require(len(said) == 3 and said < names if recorded else not said, f'metadata: {said}')
+    require(len(metadata) == 3 and metadata < names if recorded else not metadata, f'metadata: {metadata}')
 
 
 @case('spans=yes without spans warns that no program published any', '', 'no program published thread contexts', needs=NEEDS)

@@ -18,6 +18,7 @@ import time
 sys.path.insert(0, os.path.join(os.environ['TEST_SOURCE_FOLDER'], 'tests/cli'))
 from harness import (PROGRAM, Failure, Skip, children, library, needs_program, needs_root, needs_sampling,  # noqa: E402
                      read, start)
+import processes  # noqa: E402
 
 PROGRAMS = os.environ['TEST_HOSTILE_PROGRAMS']
 # BURNER keeps a CPU busy; TRUTH and SAMPLED sleep most of the time.
@@ -146,16 +147,6 @@ def start_truth(programs):
     return pids
 
 
-def tree(pid):
-    """A process and all below it."""
-    found = [pid]
-    for parent in found:
-        with contextlib.suppress(OSError):
-            for task in os.listdir(f'/proc/{parent}/task'):
-                found += map(int, read(f'/proc/{parent}/task/{task}/children').split())
-    return found
-
-
 def memory_of(pid):
     """Peak of what a process had in memory. Its status needs no lock that a blocked page fault may hold."""
     with contextlib.suppress(OSError):
@@ -250,7 +241,7 @@ class Run:
             self.pid, worst, recording, used = process.pid, {}, None if records else begin, {}
             while self.poll(process) is None:
                 elapsed = time.monotonic() - begin
-                members = tree(process.pid)
+                members = processes.descendants(process.pid)
                 peaks = {pid: memory_of(pid) for pid in members}
                 worst |= {pid: max(worst.get(pid, 0), peak) for pid, peak in peaks.items()}
                 # One that has ended and is not yet waited for has no memory any more.

@@ -10,6 +10,7 @@ import time
 import attack
 import attacks
 from harness import case, main, require
+import processes
 
 ENDING_SOURCE = os.path.join(attack.PROGRAMS, 'iaprof-ending-source.so')
 CSV_FIELD_MAX = 1 << 24
@@ -72,7 +73,7 @@ def record_sigkill():
         def kill(recorded, pid):
             nonlocal patience
             patience = patience or attack.Patience([pid])
-            waits.append((time.monotonic_ns(), patience.sums(attack.tree(pid))[1] * 1e9))
+            waits.append((time.monotonic_ns(), patience.sums(processes.descendants(pid))[1] * 1e9))
             if recorded > RECORD_SECONDS:
                 os.kill(pid, signal.SIGKILL)
         run = attack.Run('-d', '600', '--record', 'capture', seconds=600, programs=programs, during=kill)

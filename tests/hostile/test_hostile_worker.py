@@ -8,6 +8,7 @@ import re
 
 import attack
 from harness import case, main, read
+import processes
 
 WORKER = 'iaprof-worker'
 CONFINED = {
@@ -28,7 +29,7 @@ def worker_confined():
     last = {}
 
     def look(_, pid):
-        for member in attack.tree(pid)[1:]:
+        for member in processes.descendants(pid)[1:]:
             with contextlib.suppress(OSError):
                 if attack.name_of(member) == WORKER:
                     for task in os.listdir(f'/proc/{member}/task'):

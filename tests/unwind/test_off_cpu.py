@@ -17,11 +17,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 
-from cases import require_root, run_cases
+from cases import PATIENCE, require_root, run_cases, wait_until
+import processes
 
-PATIENCE = int(os.environ.get('TEST_PATIENCE', '600'))
 REASONS = {'wait_asleep': '[sleep]', 'wait_in_pipe': '[pipe]', 'wait_in_socket': '[local socket]',
            'wait_for_mutex': '[lock]', 'wait_in_poll': '[poll]'}
 LINKS = 3
@@ -47,45 +46,6 @@ def name_of(frame):
     return re.sub(r'(_\[\w\]|@.*)$', '', frame)
 
 
-def asleep(pid):
-    """Whether the threads of a process are asleep, or it has ended."""
-    states = [task.joinpath('stat').read_text(encoding='ascii').rsplit(')', 1)[1].split()[0]
-              for task in pathlib.Path(f'/proc/{pid}/task').iterdir()]
-    return all(state in 'SZ' for state in states)
-
-
-def descendants(pid):
-    """-> a process and those that it started, in any of its threads"""
-    found = [str(pid)]
-    for parent in found:
-        for task in pathlib.Path(f'/proc/{parent}/task').iterdir():
-            found += task.joinpath('children').read_text(encoding='ascii').split()
-    return found
-
-
-def wait_until_idle(pid):
-    """Waits until a process and its descendants have slept at 15 looks in a row: iaprof then has read which threads are
-    asleep, and has the tables of the program."""
-    looks = 0
-
-    def sleeps():
-        nonlocal looks
-        try:
-            looks = looks + 1 if all(map(asleep, descendants(pid))) else 0
-        except (FileNotFoundError, ProcessLookupError):  # a thread or a child has just ended
-            looks = 0
-        return looks == 15
-    wait_until(sleeps)
-
-
-def wait_until(condition):
-    begin = time.monotonic()
-    while not condition():
-        if time.monotonic() - begin > PATIENCE:
-            raise AssertionError('the programs are not ready in time')
-        time.sleep(0.02)
-
-
 def record(folder, options, *arguments, program=None, functions=0):
     """Profiles a run of a program -> ({function: (time, time off the CPU)}, rows, what iaprof printed)"""
     functions = functions or (2 if arguments else len(REASONS))
@@ -93,16 +53,16 @@ def record(folder, options, *arguments, program=None, functions=0):
     output = pathlib.Path(folder) / 'out.csv'
     with subprocess.Popen([program or PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as program:
-        wait_until(lambda: asleep(program.pid))
+        wait_until(lambda: processes.are_asleep(program.pid), 'the program to be asleep', 0.02)
         with subprocess.Popen([os.environ['TEST_IAPROF'], '-v', '-p', str(program.pid), '-s',
                                'off-cpu' + ':' * bool(options) + ','.join(options), '-k', f'csv:rows=stacks,output={output}',
                                '-k', f'folded:threads=name,value=off-cpu,output={folder}/out.folded',
                                '-k', f'capture:output={folder}/run.iaprof'],
                               stderr=subprocess.PIPE, text=True) as iaprof:
             try:
-                wait_until(lambda: iaprof.poll() is not None or attached(iaprof.pid))
+                wait_until(lambda: iaprof.poll() is not None or attached(iaprof.pid), 'iaprof to attach', 0.02)
                 if iaprof.poll() is None:
-                    wait_until_idle(iaprof.pid)
+                    wait_until(processes.Idle(iaprof.pid), 'iaprof to be idle')
                 program.stdin.write('x')
                 program.stdin.flush()
                 lines = []
@@ -111,7 +71,7 @@ def record(folder, options, *arguments, program=None, functions=0):
                     if len(lines) == functions:
                         break
                 if not arguments:
-                    wait_until(lambda: asleep(program.pid))
+                    wait_until(lambda: processes.are_asleep(program.pid), 'the program to be asleep', 0.02)
             finally:
                 iaprof.send_signal(signal.SIGINT)
                 messages = iaprof.communicate(timeout=PATIENCE)[1]

@@ -5,7 +5,7 @@
  *
  *     launch ROUNDS   in each thread, immediate launches under four spans and under none, by turns
  *     lists           the first thread records launches in a command list under a span, and executes it under others
- *     spans COUNT     the first thread launches the kernel "one" once under each of so many spans
+ *     spans COUNT     the main thread launches the kernel "one" once under each of so many spans
  *
  * Behind that, it prints what it has launched: "THREAD SPAN KERNEL COUNT", with span 0 for none.
  */
@@ -96,8 +96,11 @@ static void record_and_execute(struct worker *worker)
 	publish(worker, 0);
 }
 
+static unsigned long launched_under_spans;
+
 static void launch_under_spans(unsigned count)
 {
+	launched_under_spans += count;
 	struct record record = { .trace_id = "fffffffffffffff", .valid = 1 };
 	for (unsigned span = 1; span <= count; span++) {
 		struct ze_probes_launch fired = launch_of(0);
@@ -142,5 +145,6 @@ int main(void)
 			for (unsigned kernel = 0; kernel < KERNELS; kernel++)
 				printf("%s %u %s %lu\n", workers[i].name, span, kernels[kernel],
 				       workers[i].counts[span][kernel]);
+	printf("main 0 one %lu\n", launched_under_spans);
 	return 0;
 }
