@@ -240,8 +240,8 @@ class BusyGuest(guest.Guest):
 
     def __init__(self, folder):  # pylint: disable=super-init-not-called
         self.plan, self.has_booted = pathlib.Path(folder), False
-        self.process = subprocess.Popen(['sh', '-c', '>running; echo 5 >0.status; sleep 0.2; echo 6 >1.status; sleep 60'],
-                                        cwd=folder)
+        self.process = subprocess.Popen(['sh', '-c', '>running; echo 5 >0.status; sleep 0.2; echo 6 >1.status; '
+                                         'exec sleep 60'], cwd=folder)
 
     def processor_seconds(self):
         return guest.BOOT_PROCESSOR_SECONDS + 1 if self.read('0.status') else 0

@@ -439,7 +439,7 @@ long ptrace(enum __ptrace_request request, ...)
 	return syscall(SYS_ptrace, request, thread, address, data);
 }
 
-/* The injector is killed between the stop of a thread that it traces, for a signal of the program, and its continuation. */
+/* The injector is killed after a signal of the program has stopped a thread, before the thread continues. */
 TEST(killed_injector_leaves_signal)
 {
 	struct program program = program_start("calls", NULL);
