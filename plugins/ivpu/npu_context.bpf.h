@@ -26,21 +26,20 @@ static __always_inline __u32 context_read(__u32 from, __u64 argument)
 /* Returns the argument of a traced function that leads to the context. context: of the BPF program. */
 static __always_inline __u64 context_argument(void *context, __u32 from, bool is_trampoline)
 {
+	__u32 number = from == IVPU_CONTEXT_OF_SECOND ? 1 : from == IVPU_CONTEXT_OF_THIRD ? 2 : 0;
 	__u64 argument = 0;
 
-	if (is_trampoline)
-		bpf_get_func_arg(context,
-				 from == IVPU_CONTEXT_OF_SECOND  ? 1
-				 : from == IVPU_CONTEXT_OF_THIRD ? 2
-								 : 0,
-				 &argument);
-	else if (from == IVPU_CONTEXT_OF_SECOND)
-		argument = PT_REGS_PARM2((struct pt_regs *)context);
-	else if (from == IVPU_CONTEXT_OF_THIRD)
-		argument = PT_REGS_PARM3((struct pt_regs *)context);
-	else
-		argument = PT_REGS_PARM1((struct pt_regs *)context);
-	return argument;
+	if (is_trampoline) {
+		bpf_get_func_arg(context, number, &argument);
+		return argument;
+	}
+	__u64 first = PT_REGS_PARM1((struct pt_regs *)context), second = PT_REGS_PARM2((struct pt_regs *)context),
+	      third = PT_REGS_PARM3((struct pt_regs *)context);
+	/* Linux 6.12 refuses reads at a pointer computed from the context, into which the compiler merges branches. */
+	barrier_var(first);
+	barrier_var(second);
+	barrier_var(third);
+	return number == 1 ? second : number == 2 ? third : first;
 }
 
 /* Returns whether a call is the thread's outermost one in the driver. */

@@ -186,12 +186,13 @@ static int type_ids_find(struct probes *probes)
 
 /*
  * Loads the programs for probes->way and checks whether the kernel attaches them. Returns the same as programs_load(),
- * or -EACCES without the privilege to read the BTF of modules.
+ * or -EACCES, with *sees_types cleared, without the privilege to read the BTF of modules.
  */
-static int way_try(struct probes *probes, bool *is_reported)
+static int way_try(struct probes *probes, bool *is_reported, bool *sees_types)
 {
 	if (probes->way == ATTACH_FSESSION) {
 		int types = module_types_open(NPU_DRIVER);
+		*sees_types = types != -EPERM;
 		if (types < 0)
 			return types == -EPERM ? -EACCES : types;
 		trampolines_types = types;
@@ -223,8 +224,7 @@ static int ways_try(struct probes *probes, enum attach_method wanted, bool *is_r
 
 	for (enum attach_method way = first; way <= last && result && result != -EPERM && !*is_reported; way++) {
 		probes->way = way;
-		result = way_try(probes, is_reported);
-		*sees_types &= result != -EACCES;
+		result = way_try(probes, is_reported, sees_types);
 		if (result && !*is_reported)
 			host->log(host, IAPROF_LOG_DEBUG, "%s: %s", attach_method_name(way), strerror(-result));
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
-# lab: short newest
+# lab: short 6.12 newest
 # lab: module intel_vpu
 # lab: seconds 900
 # lab: covers plugins/ivpu/** lib/bpf/** plugins/sink-csv/**
