@@ -11,6 +11,8 @@ from .profile import Profile, Wrong, check, wanted_of
 
 # Seconds between rows and the other process's turn: more than the interval that they are reported for.
 APART = 0.2
+# Looks in a row at which jobs of one process had gone on, and none of the other: more than a queue holds of it.
+LOOKS = 10
 
 
 def late_launches(product):
@@ -63,9 +65,16 @@ def let_one_run(running, stopped):
     """Only one of two has jobs on the device."""
     os.kill(stopped.pid, signal.SIGSTOP)
     os.kill(running.pid, signal.SIGCONT)
+    looks, last = 0, (None, None)
+
+    def is_alone():
+        nonlocal looks, last
+        found = stopped.time_on_device(), running.time_on_device()
+        looks = 0 if found[0] != last[0] else looks + (found[1] > last[1])
+        last = found
+        return looks == LOOKS
+    double.wait_until(is_alone, 'jobs of the program whose turn it is, alone')
     time.sleep(APART)
-    before = running.time_on_device()
-    double.wait_until(lambda: running.time_on_device() > before, 'jobs of the program whose turn it is')
 
 
 def in_turns(product):
