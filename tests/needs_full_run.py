@@ -13,8 +13,9 @@ sys.dont_write_bytecode = True
 
 import changes
 
-# The build, code that the Linux kernel's verifier judges, and copies of drivers' interfaces.
-FILES = ('**/meson.build', 'meson_options.txt', '**/*.bpf.*', '**/*_uapi.h')
+# How everything is built (meson.build of a folder lists its files), code that the Linux kernel's verifier judges, and copies of
+# drivers' interfaces.
+FILES = ('meson.build', 'meson_options.txt', '**/*.bpf.*', '**/*_uapi.h')
 LANDINGS = 10
 # Landings that nobody recorded are noticed, too.
 COMMITS = 200
