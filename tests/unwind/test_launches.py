@@ -48,22 +48,45 @@ def chain_of(functions):
     return ' '.join(name for at, name in enumerate(names) if name != '...' or at == 0 or names[at - 1] != '...')
 
 
+class Launches:
+    """Launches as they come: how often each kernel had which chain, by the number of the round in its name."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.rounds = collections.defaultdict(collections.Counter)
+        self.lost = []
+
+    def read(self, path):
+        with open(path, encoding='utf-8', newline='') as file:
+            for row in csv.DictReader(file):
+                name, _, number = row['name'].partition('@')
+                if row['record'] == 'launch' and number:  # without: its name could not be read, and the round is one short
+                    with self.lock:
+                        self.rounds[int(number)][name, chain_of(row['functions'])] += int(row['count'])
+                elif row['record'] == 'lost' and row['source'] == 'ze-usdt':
+                    self.lost.append((row['name'], row['count']))
+
+    def right_rounds(self, wanted, left_out=0):
+        """-> the number of rounds up to the last one, or before the last ones, that are right, and what was before them"""
+        right = collections.Counter(wanted.items())
+        with self.lock:
+            end = first = max(self.rounds, default=0) + 1 - left_out
+            while self.rounds.get(first - 1) == right:
+                first -= 1
+            return end - first, self.rounds.get(first - 1, collections.Counter()) - right
+
+    def launches_of(self, number):
+        with self.lock:
+            return dict(self.rounds[number])
+
+
 def profile(path, argument, is_enough, options='', at_end=lambda program: None):
     """Profiles the program until is_enough(its launches so far), calls at_end(program) and ends it. -> all launches"""
-    launches, lost = [], []
-
-    def read_rows(output):
-        with open(output, encoding='utf-8', newline='') as file:
-            for row in csv.DictReader(file):
-                if row['record'] == 'launch':
-                    launches.append(row)
-                elif row['record'] == 'lost' and row['source'] == 'ze-usdt':
-                    lost.append((row['name'], row['count']))
-
+    launches = Launches()
     with tempfile.TemporaryDirectory() as folder:
         output = f'{folder}/out.csv'
         os.mkfifo(output)
-        reader = threading.Thread(target=read_rows, args=[output], daemon=True)
+        reader = threading.Thread(target=launches.read, args=[output], daemon=True)
         reader.start()
         command = [os.environ['TEST_IAPROF'], '-q', '-i', '250ms', '-s', f'ze-usdt:tracer=no,library={path}{options}', '-k',
                    f'csv:rows=events,output={output}', '--', path, *argument]
@@ -76,31 +99,18 @@ def profile(path, argument, is_enough, options='', at_end=lambda program: None):
                 program.stdin.close()
                 program.wait(PATIENCE)
         reader.join()
-    if program.returncode or lost:
-        raise AssertionError(f'status {program.returncode}, lost {lost}')
+    if program.returncode or launches.lost:
+        raise AssertionError(f'status {program.returncode}, lost {launches.lost}')
     return launches
-
-
-def wrong_chains(rows, wanted):
-    """-> how many rounds are right up to the end, and what is wrong in the last one that is not"""
-    rounds = collections.defaultdict(collections.Counter)
-    for row in rows:
-        name, _, number = row['name'].partition('@')
-        if not number:
-            continue  # its name could not be read: the round is one short
-        rounds[int(number)][name, chain_of(row['functions'])] += int(row['count'])
-    right = collections.Counter(wanted.items())
-    wrong = [number for number, chains in rounds.items() if chains != right]
-    last = max(wrong, default=-1)
-    return max(rounds, default=-1) - last, sorted((rounds[last] - right).items())[:3] if wrong else []
 
 
 def check(path, argument, wanted):
     """The tables are ready at some time; from then on all stacks are right."""
-    rows = profile(path, argument, lambda rows: wrong_chains(rows, wanted)[0] >= ROUNDS)
-    good, wrong = wrong_chains(rows, wanted)
+    # While it runs, the last round may not have come as a whole.
+    launches = profile(path, argument, lambda launches: launches.right_rounds(wanted, 1)[0] >= ROUNDS)
+    good, wrong = launches.right_rounds(wanted)
     if good < ROUNDS:
-        raise AssertionError(f'{good} rounds are right at the end: {wrong}')
+        raise AssertionError(f'{good} rounds are right at the end: {sorted(wrong.items())[:3]}')
     return f'{good * len(wanted)} launches of the last {good} rounds'
 
 
@@ -115,17 +125,17 @@ def cost(path, options, chain):
     """-> the time in BPF of each of many launches, ns, after one of them ended with this chain"""
     found = []
 
-    def is_right(row):
-        return chain_of(row['functions']).endswith(chain)
+    def is_right(launch):
+        return launch[1].endswith(chain)
 
     def many(program):
         program.stdin.write(b'\n')
         program.stdin.flush()
         program.stdout.readline()
         found.extend(statistics())
-    rows = profile(path, [str(LAUNCHES)], lambda rows: any(map(is_right, rows)), options, many)
-    count = {answer: sum(int(row['count']) for row in rows if row['name'] == 'many@0' and is_right(row) == answer)
-             for answer in (True, False)}
+    launches = profile(path, [str(LAUNCHES)], lambda launches: any(map(is_right, launches.launches_of(0))), options, many)
+    count = {answer: sum(number for launch, number in launches.launches_of(0).items()
+                         if launch[0] == 'many' and is_right(launch) == answer) for answer in (True, False)}
     if count != {True: LAUNCHES, False: 0} or not found[0]:
         raise AssertionError(f'{count[True]} right launches, {count[False]} wrong ones; {found}')
     return found[1] / found[0]

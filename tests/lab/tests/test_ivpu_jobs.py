@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from harness import npu_double, profiler
 from harness.cases import check, equal, run
 from harness.npu_double import PLAYER, SCENARIOS, wait_until_asleep
-from harness.profiler import PROGRAM, ROWS
+from harness.profiler import PROGRAM, ROWS, SLOW
 
 MILLISECOND = 1000000
 # Each kernel as its own driver is: 6.12 has no tracepoints.
@@ -48,7 +48,7 @@ def jobs_of(rows, may_miss=False):
 
 
 def iaprof(*arguments):
-    return [PROGRAM, '-s', 'ivpu', *ROWS, *arguments]
+    return [PROGRAM, *SLOW, '-s', 'ivpu', *ROWS, *arguments]
 
 
 def play(scenario, *options):

@@ -19,7 +19,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from harness.cases import Failure, check, equal, run, started
-from harness.profiler import Profiler
+from harness.profiler import SLOW, Profiler
 
 SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ('LAB_SOURCE', 'LAB_BUILD'))
 PROGRAMS = BUILD / 'tests/lab/level_zero'
@@ -65,7 +65,7 @@ def read_rows(pids):
 
 def profile(*arguments, command=None, **options):
     """The rows of a program that iaprof starts, and its truth."""
-    outcome = completed([BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o',
+    outcome = completed([BUILD / 'iaprof', *SLOW, '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o',
                          'out.csv', '--', *(command or jobs(*arguments, **options))])
     if outcome.returncode or 'lost: ze-usdt' in outcome.stderr or 'error' in outcome.stderr:
         raise Failure(f'iaprof ended with {outcome.returncode}: {outcome.stderr}')
@@ -246,7 +246,7 @@ def check_on_level_zero():
     alone = completed(jobs('--no-addresses', environment=[ON_LEVEL_ZERO]))
     traced = completed(jobs('--no-addresses', environment=[ON_LEVEL_ZERO, f'LD_PRELOAD={TRACER}']))
     equal(normal(traced), normal(alone), 'status and output with the tracer')
-    run_by_iaprof = completed([BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
+    run_by_iaprof = completed([BUILD / 'iaprof', *SLOW, '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
                                *jobs('--no-addresses', environment=[ON_LEVEL_ZERO])])
     remedy = 'EnableLEO=0'
     check(remedy in run_by_iaprof.stderr, f'a run does not name the cause: {run_by_iaprof.stderr}')
@@ -268,7 +268,7 @@ def check_checked():
 
 def check_invalid():
     """A program that does not build: it ends as it would, and nothing is said of a Level Zero loader."""
-    outcome = completed([BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
+    outcome = completed([BUILD / 'iaprof', *SLOW, '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
                          *jobs('--invalid')])
     check('build\t-11' in outcome.stdout and 'exited with status 3' in outcome.stderr,
           f'the program ends in another way: {outcome.stdout} {outcome.stderr}')

@@ -18,6 +18,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from harness.cases import Failure, run
+from harness.profiler import SLOW
 
 SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ('LAB_SOURCE', 'LAB_BUILD'))
 PROGRAMS = BUILD / 'tests/lab/level_zero'
@@ -54,7 +55,7 @@ def execute(*arguments):
 
 def profile(*arguments):
     # Other programs on this machine may launch, too.
-    outcome = execute(BUILD / 'iaprof', '--scope', 'command', '-s', 'ze-usdt:tracer=yes', '-k',
+    outcome = execute(BUILD / 'iaprof', *SLOW, '--scope', 'command', '-s', 'ze-usdt:tracer=yes', '-k',
                       'csv:rows=events,newline=lf', '-o', 'out.csv', '--', *arguments)
     with open('out.csv', encoding='utf-8', newline='') as file:
         return outcome, [row for row in csv.DictReader(file) if row['record'] == 'launch']

@@ -19,6 +19,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from harness.cases import Failure, run
+from harness.profiler import SLOW
 
 SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ('LAB_SOURCE', 'LAB_BUILD'))
 PROGRAMS = BUILD / 'tests/lab/level_zero'
@@ -106,7 +107,7 @@ def check_code(rows, truth):
 
 
 def iaprof(*arguments, **options):
-    return subprocess.run([BUILD / 'iaprof', *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    return subprocess.run([BUILD / 'iaprof', *SLOW, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False, encoding='utf-8', errors='replace', **options)
 
 
@@ -186,7 +187,7 @@ def read_counted(name='out.csv'):
 def check_awkward(way, locked=False):
     """Launches from threads, signal handlers, coroutines and so on: each is counted once, under its own stack."""
     # Other programs on this machine may launch, too.
-    command = [BUILD / 'iaprof', '--scope', 'command', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf',
+    command = [BUILD / 'iaprof', *SLOW, '--scope', 'command', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf',
                '-o', 'out.csv', '--',
                IN_CHROOT, SOURCE / 'tests/lab/level_zero/run-without-gpu', 'bmg', PROGRAMS / 'awkward',
                PROGRAMS / 'modules/transformer.bmg.bin', 'tiny', way, 'immediate']
@@ -241,7 +242,7 @@ def until_spans_are_read(pid, process):
 
 def check_spans(product, arguments):
     """Each launch has the span that its thread worked on when it was executed."""
-    command = [BUILD / 'iaprof', '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o', 'out.csv', '--',
+    command = [BUILD / 'iaprof', *SLOW, '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events,newline=lf', '-o', 'out.csv', '--',
                *launcher(product, 'spans', '--steps', '--spans', '5', *arguments)]
     with open('said', 'w', encoding='utf-8') as said, subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, encoding='utf-8', bufsize=1) as process:
