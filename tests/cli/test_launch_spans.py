@@ -17,6 +17,7 @@ import threading
 
 from harness import (COMPLETE, SOURCE, Skip, case, equal, iaprof, main, needs_program, needs_root, needs_sampling, require,
                      start, wait_until, write)
+import live_rows
 import processes
 
 FOLDER = os.path.join(SOURCE, 'tests/cli/spans')
@@ -47,19 +48,10 @@ def build(*arguments):
     return program
 
 
-def watch(known):
-    """Reads rows while they are written, and sets the event at the first launch with a span."""
-    with open('live', encoding='utf-8', newline='') as file:
-        for row in csv.DictReader(file):
-            if row['record'] == 'launch' and row['span_id']:
-                known.set()
-
-
 def profile(program, *lines, source=''):
     """lines: what the program obeys -> {(thread, span, kernel): count} of the program, without those that are 0"""
     known = threading.Event()
-    os.mkfifo('live')
-    threading.Thread(target=watch, args=[known], daemon=True).start()
+    live_rows.follow('live', lambda row: row['record'] == 'launch' and row['span_id'] and known.set())
     with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
         equal(target.stdout.readline(), b'ready\n', 'the program')
         process = start('-v', '-p', str(target.pid), '-s', f'ze-usdt:tracer=no,library={program}{source}', '-i', '250ms', '-k',

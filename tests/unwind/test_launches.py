@@ -3,7 +3,6 @@
 """Launch stacks of a program without frame pointers, whose call chains are known by construction, are exactly right as soon
 as its tables are there, however deep they are; and what they cost by the Linux kernel's own count (BPF statistics). TAP."""
 import collections
-import csv
 import json
 import os
 import pathlib
@@ -13,6 +12,7 @@ import tempfile
 import threading
 
 from cases import PATIENCE, require_root, run_cases, wait_until
+import live_rows
 
 # The deepest stack (IAPROF_STACK_DEPTH_MAX).
 DEPTH = 1024
@@ -56,15 +56,13 @@ class Launches:
         self.rounds = collections.defaultdict(collections.Counter)
         self.lost = []
 
-    def read(self, path):
-        with open(path, encoding='utf-8', newline='') as file:
-            for row in csv.DictReader(file):
-                name, _, number = row['name'].partition('@')
-                if row['record'] == 'launch' and number:  # without: its name could not be read, and the round is one short
-                    with self.lock:
-                        self.rounds[int(number)][name, chain_of(row['functions'])] += int(row['count'])
-                elif row['record'] == 'lost' and row['source'] == 'ze-usdt':
-                    self.lost.append((row['name'], row['count']))
+    def take(self, row):
+        name, _, number = row['name'].partition('@')
+        if row['record'] == 'launch' and number:  # without: its name could not be read, and the round is one short
+            with self.lock:
+                self.rounds[int(number)][name, chain_of(row['functions'])] += int(row['count'])
+        elif row['record'] == 'lost' and row['source'] == 'ze-usdt':
+            self.lost.append((row['name'], row['count']))
 
     def right_rounds(self, wanted, left_out=0):
         """-> the number of rounds up to the last one, or before the last ones, that are right, and what was before them"""
@@ -85,9 +83,7 @@ def profile(path, argument, is_enough, options='', at_end=lambda program: None):
     launches = Launches()
     with tempfile.TemporaryDirectory() as folder:
         output = f'{folder}/out.csv'
-        os.mkfifo(output)
-        reader = threading.Thread(target=launches.read, args=[output], daemon=True)
-        reader.start()
+        reader = live_rows.follow(output, launches.take)
         command = [os.environ['TEST_IAPROF'], '-q', '-i', '250ms', '-s', f'ze-usdt:tracer=no,library={path}{options}', '-k',
                    f'csv:rows=events,output={output}', '--', path, *argument]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
