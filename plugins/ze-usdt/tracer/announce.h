@@ -19,7 +19,10 @@ struct announcer {
 	struct registry *registry;
 	pthread_mutex_t lock; /* held across Level Zero calls: a forked child recreates it */
 	_Atomic bool busy;    /* the lock is held */
-	/* Incremented when a profiler attaches: what was announced in an earlier epoch is announced again. */
+	/*
+	 * Incremented when a profiler attaches, by each thread that finds it: what was announced in an earlier epoch is
+	 * announced again.
+	 */
 	_Atomic uint32_t epoch;
 	_Atomic uint32_t listeners; /* compile_kernel_listeners(), when last checked */
 	bool ended;                 /* write no more files */
@@ -39,7 +42,7 @@ void announcer_forked(struct announcer *announcer);
 /* Checks whether a profiler has attached or detached. */
 static inline bool announcer_is_behind(const struct announcer *announcer, uint32_t listeners)
 {
-	return listeners != atomic_load_explicit(&announcer->listeners, memory_order_relaxed);
+	return listeners != atomic_load_explicit(&announcer->listeners, memory_order_acquire);
 }
 void announcer_check(struct announcer *announcer);
 
