@@ -68,11 +68,34 @@ static int code_object_emit(struct code_objects *objects, const struct ze_event 
 	return record_batch_append(objects->batch, &object.header);
 }
 
+/* Kernels that were launched before their module was announced are defined again, under new ids. */
+static bool kernel_lacks_module(void *value, void *context)
+{
+	const struct kernel *kernel = value;
+	const struct ze_event *event = context;
+
+	if (!kernel->lacks_module || kernel->process.id != event->process.id ||
+	    kernel->process.program != event->process.program || kernel->module != event->module)
+		return false;
+	free(value);
+	return true;
+}
+
+/* id: of its code object; 0: its image could not be read. */
 static int module_remember(struct code_objects *objects, const struct ze_event *event, uint32_t id)
 {
+	struct module *module = pointer_map_find(&objects->modules, module_key(&event->process, event->module));
+	struct ze_event announced = *event;
+
+	if (objects->missed_time)
+		pointer_map_sweep(&objects->kernels, kernel_lacks_module, &announced);
+	if (module) {
+		module->code_object = id;
+		return 0;
+	}
 	if (objects->modules.count >= MODULES_MAX)
 		pointer_map_sweep(&objects->modules, NULL, NULL);
-	struct module *module = malloc(sizeof *module);
+	module = malloc(sizeof *module);
 	if (!module)
 		return out_of_memory(objects->host);
 	*module = (struct module){ .process = event->process, .number = event->module, .code_object = id };
@@ -88,6 +111,8 @@ int code_objects_add_module(struct code_objects *objects, const struct ze_event_
 	const struct iaprof_host *host = objects->host;
 	const struct ze_event *event = &compile->event;
 	struct announced_image claim = { .path = compile->path, .process = event->process.id, .user = event->user };
+	const struct module *known =
+		event->module ? pointer_map_find(&objects->modules, module_key(&event->process, event->module)) : NULL;
 	const char *reason = NULL;
 	const struct device_image *image = NULL;
 
@@ -102,10 +127,10 @@ int code_objects_add_module(struct code_objects *objects, const struct ze_event_
 		warning_limit_log(objects->warnings, "code object of process %" PRIu32 " in %.300s: %s",
 				  event->process.id, compile->path_bytes > 0 ? compile->path : "(no path)", reason);
 		host->lost(host, "code object could not be read", event->time, 1, 0, 0);
-		return 0;
+		return event->module && !known ? module_remember(objects, event, 0) : 0;
 	}
 	/* A module is announced again to profilers that attach later. */
-	if (event->module && pointer_map_find(&objects->modules, module_key(&event->process, event->module)))
+	if (known && known->code_object)
 		return 0;
 	uint32_t id = ++objects->code_object_count;
 	int result = code_object_emit(objects, event, image, id);
@@ -143,12 +168,11 @@ int code_objects_remove_module(struct code_objects *objects, const struct ze_eve
 	return record_batch_append(objects->batch, &record.header);
 }
 
-static int kernel_emit(struct code_objects *objects, const struct ze_kernel *kernel, uint32_t id)
+/* module: NULL if it is not known. */
+static int kernel_emit(struct code_objects *objects, const struct ze_kernel *kernel, const struct module *module,
+		       uint32_t id)
 {
 	const struct iaprof_host *host = objects->host;
-	const struct module *module =
-		kernel->module ? pointer_map_find(&objects->modules, module_key(&kernel->process, kernel->module))
-			       : NULL;
 	struct iaprof_record_kernel record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_KERNEL, .time = kernel->first_time },
 		.id = id,
@@ -170,21 +194,42 @@ static int kernel_emit(struct code_objects *objects, const struct ze_kernel *ker
 	return record_batch_append(objects->batch, &record.header);
 }
 
+static void missed(struct code_objects *objects, const struct ze_kernel *kernel)
+{
+	if (kernel->first_time > objects->missed_time)
+		objects->missed_time = kernel->first_time;
+}
+
 int code_objects_add_kernel(struct code_objects *objects, uint64_t hash, const struct ze_kernel *kernel)
 {
-	if (pointer_map_find(&objects->kernels, hash))
+	struct kernel *known = pointer_map_find(&objects->kernels, hash);
+
+	if (known) {
+		if (known->lacks_module)
+			missed(objects, kernel);
 		return 0;
+	}
 	if (objects->kernels.count >= KERNELS_MAX)
 		pointer_map_sweep(&objects->kernels, NULL, NULL);
-	struct kernel *known = malloc(sizeof *known);
+	known = malloc(sizeof *known);
 	if (!known)
 		return out_of_memory(objects->host);
-	*known = (struct kernel){ .process = kernel->process, .module = kernel->module, .id = ++objects->kernel_count };
+	const struct module *module =
+		kernel->module ? pointer_map_find(&objects->modules, module_key(&kernel->process, kernel->module))
+			       : NULL;
+	*known = (struct kernel){ .process = kernel->process,
+				  .module = kernel->module,
+				  .id = ++objects->kernel_count,
+				  .lacks_module = kernel->module && !module };
+	if (known->lacks_module) {
+		missed(objects, kernel);
+		objects->missed_count++;
+	}
 	if (!pointer_map_add(&objects->kernels, hash, known)) {
 		free(known);
 		return out_of_memory(objects->host);
 	}
-	return kernel_emit(objects, kernel, known->id);
+	return kernel_emit(objects, kernel, module, known->id);
 }
 
 const struct kernel *code_objects_find_kernel(const struct code_objects *objects, uint64_t hash)

@@ -13,13 +13,14 @@
 struct module {
 	struct ze_process process;
 	uint64_t number;
-	uint32_t code_object;
+	uint32_t code_object; /* 0: its image could not be read */
 };
 
 struct kernel {
 	struct ze_process process;
 	uint64_t module;
 	uint32_t id;
+	bool lacks_module; /* it was launched before its module was announced */
 };
 
 struct code_objects {
@@ -32,6 +33,8 @@ struct code_objects {
 	uint32_t code_object_count; /* the last id assigned */
 	uint32_t kernel_count;
 	uint64_t images_failed;
+	uint64_t missed_count; /* kernels that were launched before their module was announced */
+	uint64_t missed_time;  /* of the latest such launch; 0: none */
 };
 
 /* Returns 0, or a negative errno after host->fail(). Call code_objects_free() in either case. */

@@ -22,6 +22,10 @@
 /* Limit on files per turn; parsing one takes about 20 us. */
 #define FILES_PER_TURN 64
 
+/* Between two times at which modules are asked for again: each time, every process writes all of them. */
+#define ASK_PAUSE_MIN UINT64_C(500000000) /* ns */
+#define ASK_PAUSE_MAX UINT64_C(60000000000)
+
 /* arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18 */
 #define SYSTEM_CALL_UPROBE 336L
 
@@ -29,6 +33,7 @@ int libraries_init(struct libraries *libraries, const struct iaprof_host *host, 
 {
 	libraries->host = host;
 	libraries->warnings = warnings;
+	libraries->pause = ASK_PAUSE_MIN;
 	pthread_mutex_init(&libraries->lock, NULL);
 	return mapped_file_queue_init(&libraries->queue, QUEUED_MAX);
 }
@@ -149,6 +154,19 @@ static int probe_attach(const struct libraries *libraries, struct library *libra
 	return errno ? -errno : -EIO;
 }
 
+/* The probe that has modules announced again which this profiler missed. */
+static enum provider_probe asking_probe(const struct library *library)
+{
+	return library->links[PROVIDER_COMPILE_KERNEL_2] ? PROVIDER_COMPILE_KERNEL_2_AGAIN
+							 : PROVIDER_COMPILE_KERNEL_AGAIN;
+}
+
+static int asking_attach(const struct libraries *libraries, struct library *library,
+			 const struct usdt_provider *provider)
+{
+	return probe_attach(libraries, library, provider, asking_probe(library));
+}
+
 /* Attaches to the probe at which modules are announced, and has those announced again that it missed meanwhile. */
 static int announcements_attach(const struct libraries *libraries, struct library *library,
 				const struct usdt_provider *provider)
@@ -157,9 +175,7 @@ static int announcements_attach(const struct libraries *libraries, struct librar
 	int result = probe_attach(libraries, library, provider,
 				  is_second ? PROVIDER_COMPILE_KERNEL_2 : PROVIDER_COMPILE_KERNEL);
 
-	return result ? result
-		      : probe_attach(libraries, library, provider,
-				     is_second ? PROVIDER_COMPILE_KERNEL_2_AGAIN : PROVIDER_COMPILE_KERNEL_AGAIN);
+	return result ? result : asking_attach(libraries, library, provider);
 }
 
 static int launches_attach(const struct libraries *libraries, struct library *library,
@@ -211,7 +227,9 @@ static int file_attach(struct libraries *libraries, int descriptor, const struct
 }
 
 /* The file may have changed since it was attached to. */
-static int library_begin(const struct libraries *libraries, struct library *library)
+static int library_attach_later(const struct libraries *libraries, struct library *library,
+				int (*attach)(const struct libraries *libraries, struct library *library,
+					      const struct usdt_provider *provider))
 {
 	struct elf_reader bytes = elf_reader_of_file(library->file.descriptor, (uint64_t)library->file.status.st_size);
 	struct usdt_provider provider;
@@ -219,7 +237,7 @@ static int library_begin(const struct libraries *libraries, struct library *libr
 
 	if (!lease_take(library->file.descriptor, &library->file.status))
 		return result;
-	result = usdt_provider_find(&bytes, &provider) ? announcements_attach(libraries, library, &provider) : -ESTALE;
+	result = usdt_provider_find(&bytes, &provider) ? attach(libraries, library, &provider) : -ESTALE;
 	fcntl(library->file.descriptor, F_SETLEASE, F_UNLCK);
 	return result;
 }
@@ -230,8 +248,32 @@ int libraries_begin(struct libraries *libraries)
 
 	libraries->are_read = true;
 	for (uint32_t i = 0; i < libraries->count && result == 0; i++)
-		result = library_begin(libraries, &libraries->items[i]);
+		result = library_attach_later(libraries, &libraries->items[i], announcements_attach);
 	return result;
+}
+
+void libraries_ask_again(struct libraries *libraries, uint64_t missed_time, uint64_t now)
+{
+	bool attach = libraries->attach_time && now >= libraries->attach_time;
+	bool detach = !libraries->attach_time && missed_time > libraries->asked_time &&
+		      now - libraries->asked_time >= libraries->pause;
+
+	if (!attach && !detach)
+		return;
+	for (uint32_t i = 0; i < libraries->count; i++) {
+		struct library *library = &libraries->items[i];
+		struct bpf_link **link = &library->links[asking_probe(library)];
+		if (detach) {
+			bpf_link__destroy(*link);
+			*link = NULL;
+		} else if (library_attach_later(libraries, library, asking_attach) != 0) {
+			libraries->failed++;
+		}
+	}
+	libraries->asked_time = now;
+	if (detach)
+		libraries->pause = libraries->pause < ASK_PAUSE_MAX / 2 ? libraries->pause * 2 : ASK_PAUSE_MAX;
+	libraries->attach_time = detach ? now + libraries->pause : 0;
 }
 
 int libraries_attach_path(struct libraries *libraries, const char *path, const char **reason)

@@ -34,6 +34,11 @@ struct libraries {
 	uint32_t locked_count;
 	uint64_t failed; /* files with probes that could not be attached to */
 
+	/* For libraries_ask_again(). */
+	uint64_t asked_time;
+	uint64_t pause;       /* after it, until modules are asked for once more; doubles */
+	uint64_t attach_time; /* at which the probe that asks is attached to; 0: it is attached to */
+
 	struct mapped_file_queue queue;
 };
 
@@ -58,6 +63,13 @@ int libraries_attach_path(struct libraries *libraries, const char *path, const c
 
 /* Writes the path of ZE_TRACER_FILE in the plugin's folder. Returns 0 or -ENOENT. */
 int tracer_file_find(char *path, size_t size);
+
+/*
+ * Has all modules announced again if one was not announced before its launch at missed_time (0: there is none). The
+ * tracer announces them when it finds a semaphore raised, at a launch: if there was none between the end of a profile
+ * and the start of the next one, it found none. Call it often.
+ */
+void libraries_ask_again(struct libraries *libraries, uint64_t missed_time, uint64_t now);
 
 /* Parses some of the queued files. Returns whether more are queued. */
 bool libraries_search(struct libraries *libraries);

@@ -372,6 +372,7 @@ static int ze_usdt_thread(const struct iaprof_host *host, void *instance, const 
 		if (result == 0)
 			result = handover_check(ze_usdt);
 		now = host->clock(host);
+		libraries_ask_again(&ze_usdt->libraries, drain->objects.missed_time, now);
 		if (result == 0 && now >= turn) {
 			result = drain_turn(drain);
 			turn = now + drain->period;
@@ -441,6 +442,9 @@ static int ze_usdt_finish(const struct iaprof_host *host, void *instance)
 	else if (ze_usdt->expects_tracer)
 		nothing_warn(ze_usdt, sum->module_calls);
 	host->metadata(host, "libraries with probes", "%" PRIu32, ze_usdt->libraries.count);
+	if (ze_usdt->drain.objects.missed_count)
+		host->metadata(host, "kernels launched before their code was announced", "%" PRIu64,
+			       ze_usdt->drain.objects.missed_count);
 	if (ze_usdt->use_tables && sum->launches)
 		host->metadata(host, "launch stacks unwound",
 			       "%" PRIu64 " complete, %" PRIu64 " before tables were ready, %" PRIu64

@@ -31,12 +31,15 @@ DEADLINE = 60
 # Has iaprof attach to each probe slowly, as a busy machine does at times.
 SLOW_ATTACHING = 'probes that are attached slowly'
 
+# Between two of its launches, a run ends and two begin: the program does not notice, and must be asked again for its code.
+FEW_LAUNCHES = 'few launches'
+
 # Name of a case -> arguments of the program, whether launches are counted in memory (None: too few to be known).
 CASES = {
     'as fast as they go, counted in memory': (['--threads', '3'], True),
     'at a constant rate': (['--rate', '500'], True),
     'another profiler counts in memory': (['--threads', '2'], False),
-    'few launches': (['--rate', '1'], None),
+    FEW_LAUNCHES: (['--rate', '1'], None),
     SLOW_ATTACHING: (['--threads', '3'], None),
     'regular lists': (['--lists', 'regular', '--threads', '2'], None),
 }
@@ -106,11 +109,11 @@ def profile(what, arguments):
         while program.stdout.readline() not in ('turns\n', ''):
             pass
         for number in range(1, RELOADS + 1):
-            time.sleep(1)
+            time.sleep(0.3 if what == FEW_LAUNCHES else 1)
             configure(number)
             iaprof.send_signal(signal.SIGHUP)
             wait_until(lambda: os.path.exists(f'out{number - 1}.csv'), 'the output of a run')  # pylint: disable=cell-var-from-loop
-        time.sleep(1)
+        time.sleep(8 if what == FEW_LAUNCHES else 1)
         end_program(program)
         iaprof.send_signal(signal.SIGINT)
         wait_until(lambda: iaprof.poll() is not None, 'the end of iaprof')
@@ -137,9 +140,11 @@ def check(what, arguments, counted):
             lost[row['name'] or row['text']] += int(row['count'] or 0)
         each.append(sum(int(row['count']) for row in rows['launch']))
         known = {row['id'] for row in rows['code-object']}
-        unknown = [row for row in rows['kernel'] if row['parent'] not in known]
-        if unknown:
-            raise Failure(f'run {number}: kernels without code: {[row["name"] for row in unknown]}\n{printed}')
+        unknown = {row['text'] for row in rows['kernel'] if row['parent'] not in known}
+        if what == FEW_LAUNCHES:
+            unknown -= {row['text'] for row in rows['kernel'] if row['parent'] in known}
+        if unknown and (what != FEW_LAUNCHES or number == RELOADS):
+            raise Failure(f'run {number}: kernels without code: {sorted(unknown)}\n{printed}')
         in_memory += sum(int(row['text'].split()[0]) for row in rows['metadata']
                          if row['name'] == 'launches counted in memory')
     print(f'# launches {sum(expected.values())}, in runs {each}, in memory {in_memory}, lost {dict(lost)}')
