@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -28,6 +29,11 @@
 static int out_of_memory(const struct iaprof_host *host)
 {
 	return host->fail(host, ENOMEM, "out of memory");
+}
+
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
 }
 
 /* A negative result ends ring_buffer__consume() after this event. */
@@ -55,6 +61,20 @@ int drain_events(struct drain *drain)
 	if (drain->ends.count < ENDS_MAX)
 		ring_buffer__consume(drain->ring);
 	return drain->event_error ? drain->event_error : record_batch_flush(&drain->batch);
+}
+
+/*
+ * Reads the events that have come so far. *complete: whether those after the call will be later ones. One that is still
+ * being written holds back all that came after it.
+ */
+static int events_read(struct drain *drain, bool *complete)
+{
+	const uint64_t *consumed = drain->positions, *produced = drain->positions + page_size() / sizeof *produced;
+	uint64_t end = __atomic_load_n(produced, __ATOMIC_ACQUIRE);
+	int result = drain_events(drain);
+
+	*complete = drain->ends.count >= ENDS_MAX || __atomic_load_n(consumed, __ATOMIC_ACQUIRE) >= end;
+	return result;
 }
 
 int drain_event_descriptor(const struct drain *drain)
@@ -94,6 +114,11 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_us
 	drain->ring = ring_buffer__new(bpf_map__fd(skeleton->maps.events), event_handle, drain, NULL);
 	if (!drain->ring)
 		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
+	/* kernel/bpf/ringbuf.c: the consumer's page, then the producer's */
+	void *positions = mmap(NULL, 2 * page_size(), PROT_READ, MAP_SHARED, bpf_map__fd(skeleton->maps.events), 0);
+	if (positions == MAP_FAILED)
+		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
+	drain->positions = positions;
 
 	drain->launches.key_size = sizeof(struct ze_launch_key);
 	drain->launches.value_size = sizeof(struct ze_count);
@@ -113,6 +138,8 @@ void drain_free(struct drain *drain)
 {
 	cpu_table_unmap(&drain->cpus);
 	ring_buffer__free(drain->ring);
+	if (drain->positions)
+		munmap((void *)(uintptr_t)drain->positions, 2 * page_size());
 	array_free(&drain->ends);
 	map_table_free(&drain->launches);
 	map_table_free(&drain->executions);
@@ -288,11 +315,13 @@ int drain_turn(struct drain *drain)
 	/* A task preempted inside its handler keeps the set busy: it is drained in a later turn. */
 	if (!handlers_are_done(drain, !*active_set))
 		return 0;
-	drain->set_pending = false;
 	/* Modules of the set's kernels were announced before their launches. */
-	result = drain_events(drain);
-	if (result == 0)
-		result = set_emit(drain, !*active_set, false);
+	bool complete;
+	result = events_read(drain, &complete);
+	if (result || !complete)
+		return result;
+	drain->set_pending = false;
+	result = set_emit(drain, !*active_set, false);
 	if (result == 0)
 		result = ends_apply(drain, drain->end_mark);
 	count_areas_renew(&drain->counts, drain->host->clock(drain->host));
@@ -316,8 +345,12 @@ int drain_finish(struct drain *drain)
 	     i++)
 		usleep(STOP_WAIT);
 	int result = done ? 0 : drain->host->fail(drain->host, ETIMEDOUT, "a BPF program does not finish");
-	if (result == 0)
-		result = drain_events(drain);
+	bool complete = false;
+	for (uint32_t i = 0; i < STOP_WAITS && result == 0 && !complete; i++) {
+		result = events_read(drain, &complete);
+		if (!complete)
+			usleep(STOP_WAIT);
+	}
 	if (result == 0)
 		result = set_emit(drain, !last, false);
 	if (result == 0)
