@@ -58,7 +58,7 @@ static struct child_usage run(const struct programs *programs, unsigned rate, un
 			      NULL };
 	if (!delay)
 		arguments[7] = NULL;
-	struct child_usage usage = child_end(child_start(arguments, messages), 0);
+	struct child_usage usage = child_end(child_spawn(arguments, messages), 0);
 	if (!WIFEXITED(usage.status) || WEXITSTATUS(usage.status)) {
 		show_file(messages, NULL);
 		exit(EXIT_FAILURE);

@@ -145,7 +145,7 @@ static double time_eu_addr2line(const char *path)
 	}
 	struct rounds rounds = { 0 };
 	for (int i = 0; i < 3; i++) {
-		struct child_usage usage = child_end(child_start(arguments, NULL), 0);
+		struct child_usage usage = child_end(child_spawn(arguments, NULL), 0);
 		if (!WIFEXITED(usage.status))
 			fail("eu-addr2line");
 		rounds_add(&rounds, usage.cpu_seconds);

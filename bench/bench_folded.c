@@ -60,7 +60,7 @@ static void compare(const char *script, const char *folder, const char *ours, si
 	char **command = strchr(script, '/') ? arguments : arguments + 1;
 	struct rounds theirs = { 0 };
 	for (int i = 0; i < 2; i++) {
-		struct child_usage usage = child_end(child_start(command, output), 0);
+		struct child_usage usage = child_end(child_spawn(command, output), 0);
 		need(!usage.status, "stackcollapse-perf.pl failed");
 		rounds_add(&theirs, usage.cpu_seconds);
 	}

@@ -94,8 +94,8 @@ static double run_seconds(const char *iaprof, const char *storm, const char *mod
 	char *renames[] = { (char *)storm, (char *)mode, count, (char *)"40000", NULL };
 	char *run[] = { (char *)iaprof,      (char *)"-d", (char *)"5", (char *)"-s",
 			(char *)"cpu-stack", (char *)"-k", output,      NULL };
-	pid_t renaming = child_start(renames, NULL);
-	struct child_usage usage = child_end(child_start(run, messages), 0);
+	pid_t renaming = child_spawn(renames, NULL);
+	struct child_usage usage = child_end(child_spawn(run, messages), 0);
 	child_end(renaming, SIGKILL);
 	FILE *file = fopen(messages, "re");
 	while (file && fgets(line, sizeof line, file))

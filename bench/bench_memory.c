@@ -30,7 +30,7 @@ static double run_once(const char *iaprof, const char *plugin, const char *folde
 	snprintf(output, sizeof output, "%s/profile.folded", folder);
 	snprintf(messages, sizeof messages, "%s/messages", folder);
 	char *arguments[] = { (char *)iaprof, (char *)"-s", source, (char *)"-o", output, NULL };
-	struct child_usage usage = child_end(child_start(arguments, messages), 0);
+	struct child_usage usage = child_end(child_spawn(arguments, messages), 0);
 	if (!WIFEXITED(usage.status) || WEXITSTATUS(usage.status)) {
 		CLEANUP_FCLOSE FILE *file = fopen(messages, "re");
 		for (int c; file && (c = getc(file)) != EOF;)

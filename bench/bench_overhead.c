@@ -54,7 +54,7 @@ static void read_summary(const char *path, struct cost *cost)
 
 static void run_once(char *const *arguments, const char *messages, struct cost *cost)
 {
-	pid_t pid = child_start(arguments, messages);
+	pid_t pid = child_spawn(arguments, messages);
 	sleep_seconds(SETTLE_SECONDS);
 	uint64_t begin = clock_monotonic();
 	double before = child_cpu_seconds(pid), used = before;
@@ -112,7 +112,7 @@ static double speed(void)
 
 static double sampled_speed(char *const *arguments)
 {
-	pid_t pid = child_start(arguments, NULL);
+	pid_t pid = child_spawn(arguments, NULL);
 	sleep_seconds(SETTLE_SECONDS);
 	double result = speed();
 	child_end(pid, SIGINT);

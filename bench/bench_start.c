@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	struct load load = load_start();
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		uint64_t begin = clock_monotonic();
-		child_end(child_start(arguments, NULL), 0);
+		child_end(child_spawn(arguments, NULL), 0);
 		uint64_t first = first_sample(path);
 		if (first != UINT64_MAX)
 			milliseconds[count++] = (double)(first - begin) / 1e6;

@@ -24,7 +24,7 @@ static void give_up(const char *what, int code)
 	exit(EXIT_FAILURE);
 }
 
-pid_t child_start(char *const *arguments, const char *output)
+pid_t child_spawn(char *const *arguments, const char *output)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawn_file_actions_init(&actions);
@@ -94,7 +94,7 @@ char *child_make_folder(void)
 void child_remove_folder(char *folder)
 {
 	char *arguments[] = { (char *)"rm", (char *)"-rf", (char *)"--", folder, NULL };
-	child_end(child_start(arguments, NULL), 0);
+	child_end(child_spawn(arguments, NULL), 0);
 	free(folder);
 }
 

@@ -13,7 +13,7 @@ struct child_usage {
 };
 
 /* Starts a program found in PATH; what it prints goes to a file (NULL: nowhere). Ends the benchmark when it cannot. */
-pid_t child_start(char *const *arguments, const char *output);
+pid_t child_spawn(char *const *arguments, const char *output);
 
 /* CPU time that a process has used so far, all its threads. */
 double child_cpu_seconds(pid_t pid);
