@@ -45,7 +45,7 @@ int proc_maps_next(char **text, size_t *size, struct process_mapping *mapping)
 int proc_status_parse(const char *text, size_t size, struct proc_status *status)
 {
 	/* Numbers of the fields in proc_pid_stat(5). */
-	enum { PARENT = 4, FLAGS = 9, CHILDREN_USER = 16, CHILDREN_SYSTEM = 17, THREADS = 20, START = 22, FIELD_COUNT };
+	enum { PARENT = 4, FLAGS = 9, THREADS = 20, START = 22, FIELD_COUNT };
 	uint64_t fields[FIELD_COUNT];
 	bool is_number[FIELD_COUNT];
 	/*
@@ -60,8 +60,7 @@ int proc_status_parse(const char *text, size_t size, struct proc_status *status)
 	struct text_span state = span_take_word(&rest);
 	for (size_t i = PARENT; i < FIELD_COUNT; i++)
 		is_number[i] = span_decimal(span_take_word(&rest), &fields[i]);
-	if (state.length != 1 || !is_number[PARENT] || !is_number[FLAGS] || !is_number[CHILDREN_USER] ||
-	    !is_number[CHILDREN_SYSTEM] || !is_number[THREADS] || !is_number[START])
+	if (state.length != 1 || !is_number[PARENT] || !is_number[FLAGS] || !is_number[THREADS] || !is_number[START])
 		return -EINVAL;
 	*status = (struct proc_status){ .name = open + 1,
 					.name_length = (size_t)(close - open - 1),
@@ -69,7 +68,6 @@ int proc_status_parse(const char *text, size_t size, struct proc_status *status)
 					.parent_pid = (uint32_t)fields[PARENT],
 					.flags = (uint32_t)fields[FLAGS],
 					.threads = (uint32_t)fields[THREADS],
-					.children_ticks = fields[CHILDREN_USER] + fields[CHILDREN_SYSTEM],
 					.start_ticks = fields[START] };
 	return 0;
 }

@@ -21,8 +21,7 @@ struct proc_status {
 	uint32_t parent_pid;
 	uint32_t flags; /* PF_* of Linux, include/linux/sched.h */
 	uint32_t threads;
-	uint64_t children_ticks; /* CPU time of children that were waited for, in clock ticks (sysconf(_SC_CLK_TCK)) */
-	uint64_t start_ticks;    /* time of the fork since boot, in clock ticks */
+	uint64_t start_ticks; /* time of the fork since boot, in clock ticks (sysconf(_SC_CLK_TCK)) */
 };
 
 #define PROC_STATUS_EXITING 0x00000004u       /* PF_EXITING */

@@ -2,10 +2,9 @@
 /* Drops capabilities: see capabilities.h. */
 #include "run/capabilities.h"
 
-#include <cap-ng.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/prctl.h>
+#include <linux/capability.h>
+
+#include "child/privileges.h"
 
 /* Capabilities that are kept, with their use. */
 static const unsigned kept[] = {
@@ -29,15 +28,6 @@ static const unsigned kept[] = {
 
 void capabilities_reduce(void)
 {
-	capng_get_caps_process();
-	for (unsigned capability = 0; capability <= CAP_LAST_CAP; capability++) {
-		bool is_kept = false;
-		for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-			is_kept |= kept[i] == capability;
-		if (!is_kept)
-			capng_update(CAPNG_DROP, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_INHERITABLE, capability);
-	}
 	/* Fails only for a process without capabilities. */
-	capng_apply(CAPNG_SELECT_CAPS);
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void)privileges_keep(kept, sizeof kept / sizeof *kept, true);
 }

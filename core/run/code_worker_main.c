@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "child/channel.h"
 #include "plugin/plugin_call.h"
 #include "run/instance.h"
-#include "symbolizer/worker/channel.h"
 #include "symbolizer/worker/code_service.h"
 #include "symbolizer/worker/zygote.h"
 
@@ -37,14 +37,8 @@ static int child_socket = -1;
 
 static void report_failure(int failure, const char *callback)
 {
-	const struct {
-		struct channel_header header;
-		struct channel_failure failure;
-	} message = { { CHANNEL_FAILED, sizeof message.failure },
-		      { (uint32_t)failure, decoder_callback_find(callback) } };
-	_Static_assert(sizeof message == sizeof message.header + sizeof message.failure, "no padding is sent");
-	ssize_t written = write(child_socket, &message, sizeof message);
-	(void)written;
+	const struct channel_failure message = { (uint32_t)failure, decoder_callback_find(callback) };
+	(void)channel_send_bytes(child_socket, CHANNEL_FAILED, &message, sizeof message, -1, NULL);
 }
 
 static int serve(void *context, int socket)

@@ -3,10 +3,7 @@
 #include "symbolizer/debuginfod.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -14,9 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +19,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/regular_file.h"
-#include "symbolizer/worker/transient_user.h"
+#include "child/child.h"
+#include "child/privileges.h"
 
 /* Limits of one file, of all files together, and of files for the images of one untrusted owner. */
 #define FILE_SIZE_MAX 536870912
@@ -48,9 +44,8 @@ struct fetch {
 	char id[2 * BUILD_ID_SIZE_MAX + 1];
 	struct file_identity image;
 	const char *path;
-	pid_t pid;   /* 0: it has ended */
-	int process; /* pidfd, -1 when it has ended */
-	int file;    /* -1: none */
+	struct child child;
+	int file; /* -1: none */
 };
 
 struct debuginfod {
@@ -66,11 +61,6 @@ struct debuginfod *debuginfod_new(const char *url, struct budget *budget)
 	if (debuginfod)
 		*debuginfod = (struct debuginfod){ .url = url, .budget = budget };
 	return debuginfod;
-}
-
-static bool is_running(const struct fetch *fetch)
-{
-	return fetch->pid > 0;
 }
 
 static void refuse(struct debuginfod *debuginfod, struct fetch *fetch, const char *reason)
@@ -93,7 +83,7 @@ static void conclude(struct debuginfod *debuginfod, struct fetch *fetch, int sta
 		refuse(debuginfod, fetch, "debuginfod: the debug file is larger than 512 MiB");
 	else if (code == CURL_TIMEOUT)
 		refuse(debuginfod, fetch, "debuginfod: the server took longer than " FETCH_SECONDS " s");
-	else if (code == 127)
+	else if (code == CHILD_NOT_EXECUTED)
 		refuse(debuginfod, fetch, "debuginfod: curl cannot be executed (install curl)");
 	else if (code || fstat(fetch->file, &file))
 		refuse(debuginfod, fetch, "debuginfod: the server cannot be reached");
@@ -103,37 +93,23 @@ static void conclude(struct debuginfod *debuginfod, struct fetch *fetch, int sta
 		debuginfod->size += (uint64_t)file.st_size;
 }
 
-/* Returns whether a fetch has ended by now. */
-static bool collect(struct debuginfod *debuginfod, struct fetch *fetch)
+/* Returns whether a fetch ends within patience ns. */
+static bool collect(struct debuginfod *debuginfod, struct fetch *fetch, uint64_t patience)
 {
-	int status;
-	if (!is_running(fetch))
+	if (!fetch->child.pid)
 		return true;
-	if (waitpid(fetch->pid, &status, WNOHANG) != fetch->pid)
+	if (!child_wait(&fetch->child, patience))
 		return false;
-	fetch->pid = 0;
-	close(STEAL_DESCRIPTOR(fetch->process));
-	conclude(debuginfod, fetch, status);
+	conclude(debuginfod, fetch, fetch->child.status);
+	child_close(&fetch->child);
 	return true;
-}
-
-/* Kills a running fetch. */
-static void end(struct fetch *fetch)
-{
-	if (is_running(fetch)) {
-		kill(fetch->pid, SIGKILL);
-		waitpid(fetch->pid, NULL, 0);
-		fetch->pid = 0;
-	}
-	if (fetch->process >= 0)
-		close(STEAL_DESCRIPTOR(fetch->process));
 }
 
 void debuginfod_free(struct debuginfod *debuginfod)
 {
 	for (size_t i = 0; debuginfod && i < debuginfod->fetches.count; i++) {
 		struct fetch *fetch = &debuginfod->fetches.items[i];
-		end(fetch);
+		child_close(&fetch->child);
 		if (fetch->file >= 0)
 			close(fetch->file);
 	}
@@ -142,26 +118,12 @@ void debuginfod_free(struct debuginfod *debuginfod)
 	free(debuginfod);
 }
 
-/* Runs in the child of a process with threads: only calls that are safe after fork(). */
-static _Noreturn void become(const char *const *arguments, int file, uid_t user)
+/* In the child. */
+static void drop_privileges(void)
 {
-	static const struct rlimit size = { FILE_SIZE_MAX, FILE_SIZE_MAX }, none = { 0, 0 };
-	char *const environment[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
-	sigset_t signals;
-	sigemptyset(&signals);
-	sigprocmask(SIG_SETMASK, &signals, NULL);
-	for (int number = 1; number < NSIG; number++)
-		signal(number, SIG_DFL);
-	int null = open("/dev/null", O_RDWR);
-	bool failed = setsid() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || null < 0 ||
-		      dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 || dup2(file, STDOUT_FILENO) < 0 ||
-		      syscall(SYS_close_range, 3u, ~0u, 0u) || setrlimit(RLIMIT_FSIZE, &size) ||
-		      setrlimit(RLIMIT_CORE, &none);
-	if (!failed && user)
-		failed = setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user);
-	if (!failed && !prctl(PR_SET_PDEATHSIG, SIGKILL)) /* a change of the user resets it */
-		execve("/usr/bin/curl", (char *const *)arguments, environment);
-	_exit(127);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || privileges_limit(RLIMIT_FSIZE, FILE_SIZE_MAX) ||
+	    privileges_limit(RLIMIT_CORE, 0) || (!geteuid() && privileges_change_user(false)))
+		_exit(CHILD_NOT_EXECUTED);
 }
 
 static int start(struct debuginfod *debuginfod, struct fetch *fetch)
@@ -187,19 +149,18 @@ static int start(struct debuginfod *debuginfod, struct fetch *fetch)
 					  "--url",
 					  url,
 					  NULL };
-	uint32_t random = 0;
-	if (getrandom(&random, sizeof random, 0) != sizeof random)
-		return -EIO;
-	uid_t user = geteuid() ? 0 : TRANSIENT_USER_FIRST + random % TRANSIENT_USER_COUNT;
+	char *const environment[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
 	fetch->file = memfd_create("iaprof-debuginfod", MFD_CLOEXEC);
 	if (fetch->file < 0)
 		return -errno;
-	fetch->pid = fork();
-	if (!fetch->pid)
-		become(arguments, fetch->file, user);
-	if (fetch->pid > 0)
-		fetch->process = (int)syscall(SYS_pidfd_open, fetch->pid, 0);
-	return fetch->pid < 0 ? -errno : 0;
+	const struct child_setup setup = { .path = "/usr/bin/curl",
+					   .arguments = (char *const *)arguments,
+					   .environment = environment,
+					   .streams = (const int[]){ -1, fetch->file, -1 },
+					   .is_leader = true,
+					   .dies_with_us = true,
+					   .prepare = drop_privileges };
+	return child_start(&fetch->child, &setup);
 }
 
 static struct fetch *find_fetch(struct debuginfod *debuginfod, const void *build_id, size_t size, struct fetch *wanted)
@@ -214,17 +175,17 @@ static struct fetch *find_fetch(struct debuginfod *debuginfod, const void *build
 int debuginfod_open(struct debuginfod *debuginfod, const void *build_id, size_t size, const struct file_identity *image,
 		    const char *path)
 {
-	struct fetch wanted = { .image = *image, .path = path, .process = -1, .file = -1 };
+	struct fetch wanted = { .image = *image, .path = path, .child = CHILD_NONE, .file = -1 };
 	size_t running = 0, of_owner = 0;
 	if (size < 2 || size > BUILD_ID_SIZE_MAX)
 		return -ENOENT;
 	struct fetch *fetch = find_fetch(debuginfod, build_id, size, &wanted);
-	if (fetch && !collect(debuginfod, fetch))
+	if (fetch && !collect(debuginfod, fetch, 0))
 		return -EAGAIN;
 	if (fetch)
 		return fetch->file < 0 ? -ENOENT : descriptor_reopen(fetch->file);
 	for (size_t i = 0; i < debuginfod->fetches.count; i++) {
-		running += !collect(debuginfod, &debuginfod->fetches.items[i]);
+		running += !collect(debuginfod, &debuginfod->fetches.items[i], 0);
 		of_owner += debuginfod->fetches.items[i].image.owner == image->owner;
 	}
 	if (running >= FETCHES_MAX)
@@ -234,7 +195,7 @@ int debuginfod_open(struct debuginfod *debuginfod, const void *build_id, size_t 
 	int code = is_full ? -EDQUOT : start(debuginfod, &wanted);
 	if (!code && array_push(&debuginfod->fetches, wanted))
 		return -EAGAIN;
-	end(&wanted);
+	child_close(&wanted.child);
 	refuse(debuginfod, &wanted,
 	       is_full ? "debuginfod: too many debug files" : "debuginfod: out of memory or processes");
 	return -ENOENT;
@@ -245,17 +206,10 @@ bool debuginfod_wait(struct debuginfod *debuginfod, const void *build_id, size_t
 	struct fetch wanted = { 0 };
 	struct deadline run_end = budget_end(debuginfod->budget);
 	uint64_t half = deadline_left(&run_end) / 2; /* the image is still to be read */
-	struct deadline deadline = deadline_make(NULL, half < WAIT_MAX ? half : WAIT_MAX);
 	struct fetch *fetch = size <= BUILD_ID_SIZE_MAX ? find_fetch(debuginfod, build_id, size, &wanted) : NULL;
-	while (fetch && !collect(debuginfod, fetch)) {
-		uint64_t left = deadline_left(&deadline);
-		struct pollfd ended = { .fd = fetch->process, .events = POLLIN };
-		if (!left) {
-			budget_refuse(debuginfod->budget, &fetch->image, fetch->path,
-				      "debuginfod: the server has not answered in time", 0);
-			return false;
-		}
-		poll(&ended, 1, left > NANOSECONDS_PER_SECOND / 10 ? 100 : (int)(left / 1000000) + 1);
-	}
-	return true;
+	if (!fetch || collect(debuginfod, fetch, half < WAIT_MAX ? half : WAIT_MAX))
+		return true;
+	budget_refuse(debuginfod->budget, &fetch->image, fetch->path, "debuginfod: the server has not answered in time",
+		      0);
+	return false;
 }

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "symbolizer/perf_map.h"
 #include "base/regular_file.h"
+#include "child/channel.h"
 #include "process/proc_reader.h"
+#include "symbolizer/perf_map.h"
 #include "symbolizer/worker/worker_message.h"
 
 /* Number of sampled processes with generated code that are remembered; further ones are only searched again. */
@@ -233,8 +233,6 @@ static int ask_to_read(struct perf_map_cache *cache, struct map *map, int descri
 	struct worker_perf_map answer;
 	struct channel_answer expected = { .type = WORKER_PERF_MAP, .head = &answer, .head_size = sizeof answer };
 	int code = channel_ask(map->child.socket, WORKER_ADD_PERF_MAP, NULL, 0, descriptor, &expected, deadline);
-	if (!code && expected.rest)
-		code = -EPROTO;
 	if (!code)
 		code = answer.code ? channel_error(answer.code) : 0;
 	if (code)
@@ -318,12 +316,15 @@ static const char *request_name(struct perf_map_cache *cache, struct slot *slot,
 	deadline.helper = &map->child.process;
 	struct worker_find_function request = { .address = address };
 	struct worker_function answer;
-	struct channel_answer expected = { .type = WORKER_FUNCTION, .head = &answer, .head_size = sizeof answer };
+	struct channel_answer expected = { .type = WORKER_FUNCTION,
+					   .head = &answer,
+					   .head_size = sizeof answer,
+					   .rest_max = IAPROF_STRING_LENGTH_MAX };
 	int code = budget_is_spent(cache->budget, &map->identity)
 			   ? -ETIME
 			   : channel_ask(map->child.socket, WORKER_FIND_FUNCTION, &request, sizeof request, -1,
 					 &expected, &deadline);
-	if (!code && (answer.size > IAPROF_STRING_LENGTH_MAX || expected.rest != answer.size))
+	if (!code && expected.rest != answer.size)
 		code = -EPROTO;
 	if (!code)
 		code = channel_read(map->child.socket, cache->name, answer.size, &deadline);

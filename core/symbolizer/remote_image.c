@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolizer/worker/channel.h"
 #include "base/clock.h"
+#include "child/channel.h"
 #include "symbolizer/remote_read.h"
 
 /* Limit on items per table of a message. The largest programs have about 1,000,000 units, and units of 50 MiB. */
@@ -121,8 +121,8 @@ static int answer_need(struct file_source *source, const struct remote_reader *r
 		return -ETIMEDOUT;
 	struct remote_file file = next_file(source, &need, key, size - sizeof need);
 	struct worker_file answer = { .code = file.code };
-	struct iovec part = { .iov_base = &answer, .iov_len = sizeof answer };
-	return channel_send(reader->socket, WORKER_FILE, &part, 1, file.descriptor, &reader->deadline);
+	return channel_send_bytes(reader->socket, WORKER_FILE, &answer, sizeof answer, file.descriptor,
+				  &reader->deadline);
 }
 
 /* Receives the head of the IMAGE message, after answering requests for files. */
@@ -194,9 +194,8 @@ static int receive_contents(struct remote_image *image, const struct remote_read
 static int start_reader(const struct remote_image *image, bool lines, const struct remote_reader *reader)
 {
 	struct worker_load_image request = { .lines = lines };
-	struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
-	return channel_send(reader->socket, WORKER_LOAD_IMAGE, &part, 1, image->files.items[0].descriptor,
-			    &reader->deadline);
+	return channel_send_bytes(reader->socket, WORKER_LOAD_IMAGE, &request, sizeof request,
+				  image->files.items[0].descriptor, &reader->deadline);
 }
 
 /* *deadline is set once the child has been started. */
@@ -334,7 +333,9 @@ static int receive_unit(struct remote_image *image, const struct remote_image_co
 {
 	struct worker_unit request = { .unit = position };
 	struct worker_unit_lines head;
-	struct channel_answer answer = { .type = WORKER_UNIT_LINES, .head = &head, .head_size = sizeof head };
+	struct channel_answer answer = {
+		.type = WORKER_UNIT_LINES, .head = &head, .head_size = sizeof head, .rest_max = UINT32_MAX
+	};
 	int code = channel_ask(reader->socket, WORKER_UNIT, &request, sizeof request, -1, &answer, &reader->deadline);
 	if (code)
 		return code;

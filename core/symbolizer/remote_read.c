@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
+#include "child/channel.h"
 
 /* Slightly deeper than debug_unit_scopes.c follows scopes. */
 #define SCOPE_DEPTH_MAX 260
@@ -17,19 +17,10 @@ int remote_read_parts(const struct remote_reader *reader, const struct remote_pa
 	int code = 0;
 	for (size_t i = 0; !code && i < count; i++) {
 		char *bytes = NULL;
-		code = remote_read_bytes(reader, parts[i].size, &bytes);
+		code = channel_read_new(reader->socket, parts[i].size, &bytes, &reader->deadline);
 		memcpy(parts[i].pointer, &bytes, sizeof bytes);
 	}
 	return code;
-}
-
-int remote_read_bytes(const struct remote_reader *reader, uint64_t size, char **bytes)
-{
-	*bytes = malloc(size + 1);
-	if (!*bytes)
-		return -ENOMEM;
-	(*bytes)[size] = '\0';
-	return channel_read(reader->socket, *bytes, size, &reader->deadline);
 }
 
 int remote_check_ranges(struct range_table *table, uint32_t count, uint32_t value_limit)

@@ -27,8 +27,6 @@ struct remote_part {
  */
 int remote_read_parts(const struct remote_reader *reader, const struct remote_part *parts, size_t count);
 
-/* Reads size bytes into *bytes, which the caller frees, and appends a NUL. Returns the same. */
-int remote_read_bytes(const struct remote_reader *reader, uint64_t size, char **bytes);
 /* Reads and discards size bytes. Returns the same as channel_read(). */
 int remote_read_over(const struct remote_reader *reader, uint64_t size);
 

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "symbolizer/budget.h"
-#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "child/channel.h"
+#include "symbolizer/budget.h"
 #include "symbolizer/worker/helper.h"
 #include "symbolizer/worker/worker_message.h"
 
@@ -25,10 +25,9 @@
 #define SPARE_TIME (5 * NANOSECONDS_PER_SECOND)
 
 struct worker_pool {
-	struct helper worker;
+	struct child worker;
 	char *const *arguments;
-	struct delayed_process delayed; /* the worker */
-	struct run_delay *delay;        /* NULL if none */
+	struct run_delay *delay; /* NULL if none */
 	unsigned starts;
 	int failure; /* permanent reason why there is no worker */
 	struct worker_child spare;
@@ -41,12 +40,11 @@ struct worker_pool {
 
 static int start_worker(struct worker_pool *pool)
 {
-	if (pool->worker.socket >= 0 || pool->failure)
+	if (pool->worker.channel >= 0 || pool->failure)
 		return pool->failure;
 	if (pool->starts++ >= STARTS_MAX)
 		return -ECHILD;
 	int code = helper_start(&pool->worker, pool->arguments);
-	pool->delayed = (struct delayed_process){ .pid = pool->worker.pid };
 	/* Other failures may be temporary. */
 	pool->failure = code == -ENOENT ? code : 0;
 	return code;
@@ -56,7 +54,7 @@ struct worker_pool *worker_pool_new_without_worker(void)
 {
 	struct worker_pool *pool = calloc(1, sizeof *pool);
 	if (pool)
-		*pool = (struct worker_pool){ .worker = HELPER_NONE, .failure = -ENOENT, .spare = WORKER_CHILD_NONE };
+		*pool = (struct worker_pool){ .worker = CHILD_NONE, .failure = -ENOENT, .spare = WORKER_CHILD_NONE };
 	return pool;
 }
 
@@ -88,7 +86,7 @@ void worker_pool_free(struct worker_pool *pool)
 	if (!pool)
 		return;
 	worker_child_end(pool, &pool->spare);
-	helper_stop(&pool->worker);
+	child_close(&pool->worker);
 	for (size_t i = 0; i < pool->threads.count; i++)
 		pthread_join(pool->threads.items[i], NULL);
 	array_free(&pool->threads);
@@ -131,7 +129,7 @@ static struct deadline spawn_deadline(struct worker_pool *pool)
 {
 	struct deadline deadline = deadline_make(pool->delay, SPAWN_TIMEOUT);
 	deadline.latest = deadline.time;
-	deadline.helper = &pool->delayed;
+	deadline.helper = &pool->worker.delayed;
 	return deadline;
 }
 
@@ -143,12 +141,10 @@ static int start_process(struct worker_pool *pool, uint64_t data_limit, int sock
 	struct deadline deadline = spawn_deadline(pool);
 	struct worker_spawn request = { .data_limit = data_limit, .is_trusted = data_limit >= BUDGET_DATA_TRUSTED };
 	struct channel_answer answer = { .type = WORKER_SPAWNED, .head = &child, .head_size = sizeof child };
-	int code = channel_ask(pool->worker.socket, WORKER_SPAWN, &request, sizeof request, descriptor, &answer,
+	int code = channel_ask(pool->worker.channel, WORKER_SPAWN, &request, sizeof request, descriptor, &answer,
 			       &deadline);
-	if (!code && answer.rest)
-		code = -EPROTO;
 	if (code)
-		helper_stop(&pool->worker);
+		child_close(&pool->worker);
 	else if (child.pid <= 0)
 		code = child.pid ? child.pid : -EPROTO;
 	*pid = child.pid;
@@ -203,10 +199,9 @@ void worker_pool_rest(struct worker_pool *pool)
 static void send_of_child(struct worker_pool *pool, enum worker_message type, const struct worker_child *child)
 {
 	struct worker_child_id id = { .pid = child->process.pid };
-	struct iovec part = { .iov_base = &id, .iov_len = sizeof id };
 	struct deadline deadline = spawn_deadline(pool);
-	if (pool->worker.socket >= 0 && channel_send(pool->worker.socket, type, &part, 1, -1, &deadline))
-		helper_stop(&pool->worker);
+	if (pool->worker.channel >= 0 && channel_send_bytes(pool->worker.channel, type, &id, sizeof id, -1, &deadline))
+		child_close(&pool->worker);
 }
 
 void worker_child_examine(struct worker_pool *pool, const struct worker_child *child)
@@ -225,7 +220,7 @@ void worker_child_end(struct worker_pool *pool, struct worker_child *child)
 
 uint64_t worker_pool_cpu_time(struct worker_pool *pool)
 {
-	return helper_cpu_time(&pool->worker);
+	return child_cpu_time(&pool->worker);
 }
 
 const char *worker_reason(int code)

@@ -14,16 +14,16 @@
 /* Nice value with 9.3 times the weight of 0. */
 #define PRIORITY (-10)
 
-static bool raise_priority(pid_t pid)
+static bool raise_priority(void)
 {
 	errno = 0;
 	int own = getpriority(PRIO_PROCESS, 0);
-	return !errno && own <= 0 && (own < PRIORITY || !setpriority(PRIO_PROCESS, (id_t)pid, PRIORITY));
+	return !errno && own <= 0 && (own < PRIORITY || !setpriority(PRIO_PROCESS, 0, PRIORITY));
 }
 
 void priority_raise_thread(void)
 {
-	(void)raise_priority(0);
+	(void)raise_priority();
 }
 
 void priority_lower_thread(void)
@@ -34,14 +34,12 @@ void priority_lower_thread(void)
 		setpriority(PRIO_PROCESS, 0, 0);
 }
 
-void priority_raise_session(pid_t pid)
+void priority_raise_session(void)
 {
-	char path[64];
-	if (!raise_priority(pid))
+	if (!raise_priority())
 		return;
 	/* Nice values of different sessions are not compared where Linux makes each session an autogroup: sched(7). */
-	snprintf(path, sizeof path, "/proc/%d/autogroup", pid);
-	CLEANUP_CLOSE int descriptor = open(path, O_WRONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int descriptor = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
 	if (descriptor >= 0)
 		dprintf(descriptor, "%d", PRIORITY);
 }

@@ -6,38 +6,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "process/process_stat.h"
 #include "process/resident_memory.h"
 #include "process/small_file.h"
 
 /* Helpers start workers of their own. */
 #define DEPTH_MAX 3
-
-/* Returns the fields of /proc/PID/stat after the name, the first of which is field 3; NULL if there are none. */
-static char *stat_fields(uint32_t pid, char **text)
-{
-	char path[64];
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-	char *end = small_file_read(path, text) ? strrchr(*text, ')') : NULL;
-	return end && end[1] ? end + 2 : NULL;
-}
-
-/* Returns the CPU time of children that a helper waited for. */
-static uint64_t ended_children_time(uint32_t pid)
-{
-	CLEANUP_FREE char *text = NULL;
-	const char *fields = stat_fields(pid, &text);
-	uint64_t user, system;
-	if (!fields || sscanf(fields, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user,
-			      &system) != 2)
-		return 0;
-	return (user + system) * (NANOSECONDS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
-}
 
 static void add_children(struct own_cost *cost, uint32_t pid, uint32_t command, int depth);
 
@@ -48,7 +27,7 @@ static void add_processes(struct own_cost *cost, const char *list, uint32_t comm
 	for (uint32_t child; (child = (uint32_t)strtoul(list, &end, 10)) && end != list; list = end) {
 		if (child == command)
 			continue;
-		cost->helper_cpu += clock_of_process((pid_t)child) + ended_children_time(child);
+		cost->helper_cpu += clock_of_process((pid_t)child) + process_ended_children_time(child);
 		cost->helper_memory += resident_memory_of((pid_t)child);
 		if (depth < DEPTH_MAX)
 			add_children(cost, child, command, depth + 1);
@@ -73,7 +52,7 @@ static void add_children(struct own_cost *cost, uint32_t pid, uint32_t command, 
 static double start_time(uint32_t pid)
 {
 	CLEANUP_FREE char *text = NULL;
-	const char *fields = stat_fields(pid, &text);
+	const char *fields = process_stat_fields(pid, &text);
 	uint64_t ticks;
 	if (!fields ||
 	    sscanf(fields, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64,

@@ -14,7 +14,7 @@ with it, and runs them in their order until one fails. If none fails, runs them 
 UndefinedBehaviorSanitizer. The source tree is only read, and nothing in the build folders is replaced: a mutant's
 source, object and programs are in temporary folders inside them. A test is a program that is linked with the core, or
 a script that runs iaprof. The helper programs that they start are linked with the mutant, too, if its file is in
-symbolizer/. The result of a mutant is one of:
+symbolizer/ or lib/child/. The result of a mutant is one of:
 
     killed          a test failed
     survived        every test passed: a test is missing, or the code is redundant
@@ -432,7 +432,7 @@ class Judge:
             return 'not compiled', None
         if compiled.read_bytes() == original:
             return 'equivalent', 'same object code'
-        has_helpers = '/symbolizer/' in mutant.file
+        has_helpers = '/symbolizer/' in mutant.file or mutant.file.startswith('lib/child/')
         if has_helpers:
             for helper in HELPERS:
                 build.link(helper, mutant.file, compiled, folder / helper)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "symbolizer/worker/confinement.h"
+#include "child/confinement.h"
 #include "../run_suite.h"
 
 /* More than any machine's Linux has, in its own table. */

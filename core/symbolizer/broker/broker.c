@@ -9,79 +9,46 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolizer/worker/channel.h"
-#include "symbolizer/worker/helper.h"
+#include "child/channel.h"
 #include "symbolizer/broker/broker_message.h"
+#include "symbolizer/worker/helper.h"
 
 struct broker {
-	struct helper helper;
-	struct delayed_process delayed;
+	struct child child;
 	bool is_ready;
 	int failure; /* result of the last start */
 };
 
-static char *const program[] = { BROKER_PROGRAM, NULL };
 static void start(struct broker *broker)
 {
+	static char *const arguments[] = { BROKER_PROGRAM, NULL };
 	broker->is_ready = false;
-	broker->failure = helper_start(&broker->helper, program);
-	broker->delayed = (struct delayed_process){ .pid = broker->helper.pid };
+	broker->failure = helper_start(&broker->child, arguments);
 }
 
 struct broker *broker_new(void)
 {
 	struct broker *broker = calloc(1, sizeof *broker);
-	if (broker)
-		start(broker); /* started now to be ready when needed */
+	if (!broker)
+		return NULL;
+	broker->child = (struct child)CHILD_NONE;
+	start(broker); /* started now to be ready when needed */
 	return broker;
 }
 
 void broker_free(struct broker *broker)
 {
-	if (!broker)
-		return;
-	helper_stop(&broker->helper);
+	if (broker)
+		child_close(&broker->child);
 	free(broker);
-}
-
-static int receive(struct broker *broker, const struct deadline *deadline, struct file_identity *identity)
-{
-	struct channel_header header;
-	struct broker_opened answer;
-	int descriptor;
-	int code = channel_receive(broker->helper.socket, &header, &descriptor, deadline);
-	if (!code && (header.type != BROKER_OPENED || header.size != sizeof answer))
-		code = -EPROTO;
-	if (!code)
-		code = channel_read(broker->helper.socket, &answer, sizeof answer, deadline);
-	if (code) {
-		if (descriptor >= 0)
-			close(descriptor);
-		helper_stop(&broker->helper);
-		return code;
-	}
-	if (answer.code || descriptor < 0) {
-		if (descriptor >= 0)
-			close(descriptor);
-		return channel_error(answer.code);
-	}
-	*identity = answer.identity;
-	return descriptor;
 }
 
 /* A starting broker has not accessed other users' files yet, so its time limit is longer than theirs. */
 static int wait_until_ready(struct broker *broker)
 {
-	if (broker->is_ready)
-		return 0;
 	struct deadline deadline = deadline_make(NULL, BROKER_TIMEOUT_START);
-	struct channel_header header;
-	int unexpected;
-	int code = channel_receive(broker->helper.socket, &header, &unexpected, &deadline);
-	if (unexpected >= 0)
-		close(unexpected);
-	if (!code && (header.type != BROKER_READY || header.size))
-		code = -EPROTO;
+	struct channel_answer ready = { .type = BROKER_READY };
+	int code = broker->is_ready ? 0 : channel_receive_answer(broker->child.channel, &ready, &deadline);
 	broker->is_ready = !code;
 	return code;
 }
@@ -93,9 +60,9 @@ int broker_open(struct broker *broker, const struct file_request *request, const
 		return -ENAMETOOLONG;
 	if (deadline_has_passed(deadline))
 		return -ETIMEDOUT;
-	if (broker->helper.socket < 0 && broker->failure != -ENOENT)
+	if (broker->child.channel < 0 && broker->failure != -ENOENT)
 		start(broker);
-	if (broker->helper.socket < 0)
+	if (broker->child.channel < 0)
 		return -ENOSYS; /* an error of the broker is not an error of the file */
 	struct broker_open open = { .user = request->user,
 				    .group = request->group,
@@ -111,18 +78,32 @@ int broker_open(struct broker *broker, const struct file_request *request, const
 	int code = wait_until_ready(broker);
 	struct deadline own = deadline_make(deadline->delay, BROKER_TIMEOUT);
 	own = deadline_earlier(&own, deadline);
-	own.helper = &broker->delayed;
+	own.helper = &broker->child.delayed;
+	struct broker_opened opened;
+	int descriptor = -1;
+	struct channel_answer answer = {
+		.type = BROKER_OPENED, .head = &opened, .head_size = sizeof opened, .descriptor = &descriptor
+	};
 	if (!code)
-		code = channel_send(broker->helper.socket, BROKER_OPEN, parts, 2, request->root, &own);
+		code = channel_send(broker->child.channel, BROKER_OPEN, parts, 2, request->root, &own);
 	if (!code)
-		return receive(broker, &own, identity);
-	helper_stop(&broker->helper);
-	return code;
+		code = channel_receive_answer(broker->child.channel, &answer, &own);
+	if (code) {
+		child_close(&broker->child);
+		return code;
+	}
+	if (!opened.code && descriptor >= 0) {
+		*identity = opened.identity;
+		return descriptor;
+	}
+	if (descriptor >= 0)
+		close(descriptor);
+	return channel_error(opened.code);
 }
 
 uint64_t broker_cpu_time(struct broker *broker)
 {
-	return helper_cpu_time(&broker->helper);
+	return child_cpu_time(&broker->child);
 }
 
 const char *broker_reason(int code)

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "child/channel.h"
 #include "plugin/plugin_call.h"
 #include "symbolizer/device/remote_places.h"
 
@@ -233,7 +233,7 @@ static int read_tables(struct remote_code *code, const struct remote_reader *rea
 {
 	CLEANUP_FREE char *bytes = NULL;
 	CLEANUP(remote_texts_free) struct remote_texts texts = { 0 };
-	int result = remote_read_bytes(reader, end_child, &bytes);
+	int result = channel_read_new(reader->socket, end_child, &bytes, &reader->deadline);
 	if (!result)
 		result = remote_texts_keep(&texts, &code->strings, bytes + end_child - head->text_size, head->text_size,
 					   head->text_count);
@@ -280,9 +280,9 @@ static int wait_for_answer(const struct remote_code *code, const struct remote_r
 
 /* Sends a request to the child and reads the head of the answer. Reports a decoder that fails. */
 static int ask_child(const struct remote_code *code, const struct remote_reader *reader, uint32_t type,
-		     const struct iovec *request, int descriptor, struct channel_answer *answer)
+		     const void *request, size_t size, int descriptor, struct channel_answer *answer)
 {
-	int result = channel_send(reader->socket, type, request, 1, descriptor, &reader->deadline);
+	int result = channel_send_bytes(reader->socket, type, request, size, descriptor, &reader->deadline);
 	if (!result)
 		result = wait_for_answer(code, reader);
 	if (!result)
@@ -307,9 +307,10 @@ static int start(struct remote_code *code, struct remote_reader *reader, struct 
 	reader->socket = code->child.socket;
 	reader->deadline.helper = &code->child.process;
 	struct worker_load_code load = { .machine = code->request.machine };
-	struct iovec request = { &load, sizeof load };
-	struct channel_answer answer = { .type = WORKER_CODE, .head = head, .head_size = sizeof *head };
-	result = ask_child(code, reader, WORKER_LOAD_CODE, &request, code->request.descriptor, &answer);
+	struct channel_answer answer = {
+		.type = WORKER_CODE, .head = head, .head_size = sizeof *head, .rest_max = UINT32_MAX
+	};
+	result = ask_child(code, reader, WORKER_LOAD_CODE, &load, sizeof load, code->request.descriptor, &answer);
 	if (!result && head->code)
 		return channel_error(head->code);
 	if (!result && !is_plausible(head, answer.rest))
@@ -392,10 +393,11 @@ static int restart_child(struct remote_code *code, struct remote_reader *reader)
 static int request_place(struct remote_code *code, const struct remote_reader *reader, uint64_t address)
 {
 	struct worker_find_places places = { .address = address };
-	struct iovec request = { &places, sizeof places };
 	struct worker_places head;
-	struct channel_answer answer = { .type = WORKER_PLACES, .head = &head, .head_size = sizeof head };
-	int result = ask_child(code, reader, WORKER_FIND_PLACES, &request, -1, &answer);
+	struct channel_answer answer = {
+		.type = WORKER_PLACES, .head = &head, .head_size = sizeof head, .rest_max = UINT32_MAX
+	};
+	int result = ask_child(code, reader, WORKER_FIND_PLACES, &places, sizeof places, -1, &answer);
 	if (!result && !remote_places_are_plausible(&head, answer.rest))
 		result = -EBADMSG;
 	if (!result)

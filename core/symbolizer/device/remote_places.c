@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "child/channel.h"
 #include "symbolizer/device/code_place.h"
 
 void remote_places_free(struct remote_places *places)
@@ -91,7 +92,7 @@ int remote_places_read(struct remote_places *places, const struct remote_reader 
 {
 	CLEANUP_FREE char *bytes = NULL;
 	CLEANUP(remote_texts_free) struct remote_texts texts = { 0 };
-	int result = remote_read_bytes(reader, rest, &bytes);
+	int result = channel_read_new(reader->socket, rest, &bytes, &reader->deadline);
 	if (result)
 		return result;
 	const struct worker_place *place = (const void *)bytes, *end = place + head->place_count;

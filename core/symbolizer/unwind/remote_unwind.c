@@ -3,10 +3,9 @@
 #include "symbolizer/unwind/remote_unwind.h"
 
 #include <errno.h>
-#include <unistd.h>
 
+#include "child/channel.h"
 #include "symbolizer/remote_read.h"
-#include "symbolizer/worker/channel.h"
 
 /* Validates the numbers that sizes are calculated from. */
 static bool is_sane(const struct worker_unwind *head, uint64_t rest)
@@ -72,30 +71,24 @@ static int receive(struct remote_unwind *unwind, const struct remote_reader *rea
 
 static int load(struct remote_unwind_read *read, struct remote_unwind *unwind)
 {
-	struct channel_header header;
 	struct worker_unwind head;
+	struct channel_answer answer = {
+		.type = WORKER_UNWIND, .head = &head, .head_size = sizeof head, .rest_max = UINT32_MAX
+	};
 	struct remote_reader reader = { .socket = read->child.socket, .deadline = read->deadline };
 	reader.deadline.helper = &read->child.process;
-	int unexpected;
-	int code = channel_receive(reader.socket, &header, &unexpected, &reader.deadline);
-	if (unexpected >= 0)
-		close(unexpected);
-	if (!code && (header.type != WORKER_UNWIND || header.size < sizeof head))
-		code = -EPROTO;
-	if (!code)
-		code = channel_read(reader.socket, &head, sizeof head, &reader.deadline);
+	int code = channel_receive_answer(reader.socket, &answer, &reader.deadline);
 	if (code)
 		return code;
 	if (head.code && head.code != -ENODATA && head.code != -ENOTSUP)
 		return channel_error(head.code);
-	uint64_t bytes = header.size - sizeof head;
-	if (!is_sane(&head, bytes))
+	if (!is_sane(&head, answer.rest))
 		return -EBADMSG;
-	if (!budget_take(read->budget, &read->file, bytes))
+	if (!budget_take(read->budget, &read->file, answer.rest))
 		return -EDQUOT;
 	code = receive(unwind, &reader, &head);
 	if (code)
-		budget_give_back(read->budget, &read->file, bytes);
+		budget_give_back(read->budget, &read->file, answer.rest);
 	return code;
 }
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "symbolizer/worker/channel.h"
 #include "base/cleanup.h"
 #include "base/string_table.h"
+#include "child/channel.h"
 #include "symbolizer/device/code_reader.h"
 #include "symbolizer/worker/worker_message.h"
 
@@ -66,8 +66,7 @@ static char *join_texts(const struct answer *answer)
 static int send_failure(int socket, int code)
 {
 	struct worker_code head = { .code = code };
-	struct iovec part = { &head, sizeof head };
-	return channel_send(socket, WORKER_CODE, &part, 1, -1, NULL);
+	return channel_send_bytes(socket, WORKER_CODE, &head, sizeof head, -1, NULL);
 }
 
 static void add_function(struct answer *answer, const struct code_function *function)
@@ -226,24 +225,26 @@ static int find_places(struct code_reader *reader, int socket)
 	return channel_send(socket, WORKER_PLACES, parts, sizeof parts / sizeof *parts, -1, NULL);
 }
 
+struct service {
+	struct code_reader *reader;
+	struct decoder *decoder;
+};
+
+static int answer_message(void *context, int socket, const struct channel_header *header, int descriptor)
+{
+	CLEANUP_CLOSE int image = descriptor;
+	struct service *service = context;
+	if (header->type == WORKER_LOAD_CODE && header->size == sizeof(struct worker_load_code))
+		return load(&service->reader, service->decoder, socket, image);
+	if (header->type == WORKER_FIND_PLACES && header->size == sizeof(struct worker_find_places))
+		return find_places(service->reader, socket);
+	return -EPROTO;
+}
+
 int code_service_serve(void *decoder, int socket)
 {
-	struct code_reader *reader = NULL;
-	struct channel_header header;
-	int code = 0;
-	for (int descriptor; !code;) {
-		code = channel_receive(socket, &header, &descriptor, NULL);
-		if (code)
-			break;
-		if (header.type == WORKER_LOAD_CODE && header.size == sizeof(struct worker_load_code))
-			code = load(&reader, decoder, socket, descriptor);
-		else if (header.type == WORKER_FIND_PLACES && header.size == sizeof(struct worker_find_places))
-			code = find_places(reader, socket);
-		else
-			code = -EPROTO;
-		if (descriptor >= 0)
-			close(descriptor);
-	}
-	code_reader_free(reader);
-	return code == -EPIPE ? 0 : code;
+	struct service service = { .decoder = decoder };
+	int code = channel_serve(socket, answer_message, &service);
+	code_reader_free(service.reader);
+	return code;
 }

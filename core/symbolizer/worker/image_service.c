@@ -19,16 +19,11 @@ static int find_file(void *context, enum debug_file_kind kind, const void *key, 
 	struct worker_need_file need = { .kind = kind, .place = place };
 	struct iovec parts[] = { { .iov_base = &need, .iov_len = sizeof need },
 				 { .iov_base = (void *)key, .iov_len = key_size } };
-	struct channel_header header;
 	struct worker_file file;
-	int code = channel_send(socket, WORKER_NEED_FILE, parts, 2, -1, NULL);
-	if (!code)
-		code = channel_receive(socket, &header, &descriptor, NULL);
-	if (!code && (header.type != WORKER_FILE || header.size != sizeof file))
-		code = -EPROTO;
-	if (!code)
-		code = channel_read(socket, &file, sizeof file, NULL);
-	if (code)
+	struct channel_answer answer = {
+		.type = WORKER_FILE, .head = &file, .head_size = sizeof file, .descriptor = &descriptor
+	};
+	if (channel_send(socket, WORKER_NEED_FILE, parts, 2, -1, NULL) || channel_receive_answer(socket, &answer, NULL))
 		_exit(EXIT_FAILURE); /* the channel is broken: nothing is left to do */
 	if (file.code)
 		return file.code < 0 ? file.code : -EPROTO;

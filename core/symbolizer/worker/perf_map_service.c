@@ -54,8 +54,7 @@ int perf_map_service_add(struct perf_map_service **service, int socket, int desc
 	struct worker_perf_map answer = { .code = *service ? read_more(*service, descriptor) : -ENOMEM };
 	answer.memory = serve_memory();
 	close(descriptor);
-	struct iovec part = { .iov_base = &answer, .iov_len = sizeof answer };
-	return channel_send(socket, WORKER_PERF_MAP, &part, 1, -1, NULL);
+	return channel_send_bytes(socket, WORKER_PERF_MAP, &answer, sizeof answer, -1, NULL);
 }
 
 int perf_map_service_find(struct perf_map_service *service, int socket)

@@ -13,28 +13,29 @@ uint64_t serve_memory(void)
 	return memory.uordblks + memory.hblkhd;
 }
 
+struct services {
+	struct image_service image;
+	struct perf_map_service *perf_map;
+};
+
+static int answer(void *context, int socket, const struct channel_header *header, int descriptor)
+{
+	struct services *services = context;
+	if (header->type == WORKER_LOAD_IMAGE && header->size == sizeof(struct worker_load_image))
+		return image_service_load(&services->image, socket, descriptor);
+	if (header->type == WORKER_UNIT && header->size == sizeof(struct worker_unit))
+		return image_service_unit(&services->image, socket);
+	if (header->type == WORKER_ADD_PERF_MAP && header->size == 0)
+		return perf_map_service_add(&services->perf_map, socket, descriptor);
+	if (header->type == WORKER_FIND_FUNCTION && header->size == sizeof(struct worker_find_function))
+		return perf_map_service_find(services->perf_map, socket);
+	if (header->type == WORKER_LOAD_UNWIND && header->size == 0)
+		return unwind_service_load(socket, descriptor);
+	return -EPROTO;
+}
+
 int serve(void *context, int socket)
 {
-	struct image_service image = { 0 };
-	struct perf_map_service *perf_map = NULL;
-	struct channel_header header;
-	for (int code = 0, descriptor;;) {
-		code = channel_receive(socket, &header, &descriptor, NULL);
-		if (code)
-			return code == -EPIPE ? 0 : code;
-		if (header.type == WORKER_LOAD_IMAGE && header.size == sizeof(struct worker_load_image))
-			code = image_service_load(&image, socket, descriptor);
-		else if (header.type == WORKER_UNIT && header.size == sizeof(struct worker_unit))
-			code = image_service_unit(&image, socket);
-		else if (header.type == WORKER_ADD_PERF_MAP && header.size == 0)
-			code = perf_map_service_add(&perf_map, socket, descriptor);
-		else if (header.type == WORKER_FIND_FUNCTION && header.size == sizeof(struct worker_find_function))
-			code = perf_map_service_find(perf_map, socket);
-		else if (header.type == WORKER_LOAD_UNWIND && header.size == 0)
-			code = unwind_service_load(socket, descriptor);
-		else
-			code = -EPROTO;
-		if (code)
-			return code;
-	}
+	struct services services = { 0 };
+	return channel_serve(socket, answer, &services);
 }

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "symbolizer/worker/channel.h"
+#include "child/channel.h"
 
 /* Answers messages until the other end is closed. Returns 0, or a negative errno after a failure. context: unused. */
 int serve(void *context, int socket);

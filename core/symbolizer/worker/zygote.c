@@ -6,17 +6,17 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/priority.h"
-#include "plugin/plugin_call.h"
-#include "symbolizer/worker/channel.h"
-#include "symbolizer/worker/helper.h"
 #include "base/sanitizer.h"
-#include "symbolizer/worker/confinement.h"
+#include "child/channel.h"
+#include "child/child.h"
+#include "child/confinement.h"
+#include "plugin/plugin_call.h"
 #include "symbolizer/worker/worker_message.h"
 
 struct zygote {
@@ -43,7 +43,7 @@ static _Noreturn void be_child(const struct zygote *zygote, const struct worker_
 	if (!request->is_trusted)
 		priority_give_up();
 	/* A child ends with the worker, which ends with iaprof. */
-	bool is_confined = !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent && !close(HELPER_SOCKET) &&
+	bool is_confined = child_die_with(parent) && !close(CHILD_CHANNEL) &&
 			   !confinement_tighten(zygote->prepared, request->data_limit);
 	_exit(is_confined && !zygote->serve(zygote->context, socket) ? EXIT_SUCCESS : EXIT_FAILURE);
 }
@@ -68,25 +68,26 @@ static void signal_child(const struct zygote *zygote, pid_t pid, int number)
 			kill(pid, number);
 }
 
-/* Handles one message. Returns 0 or a negative errno, which ends the worker. */
-static int answer(struct zygote *zygote, const struct channel_header *header, int descriptor)
+static int answer(void *context, int socket, const struct channel_header *header, int descriptor)
 {
+	CLEANUP_CLOSE int child_socket = descriptor;
+	struct zygote *zygote = context;
 	struct worker_spawn request;
 	struct worker_child_id child;
+	reap(zygote);
 	if ((header->type == WORKER_KILL || header->type == WORKER_EXAMINE) && header->size == sizeof child) {
-		int code = channel_read(HELPER_SOCKET, &child, sizeof child, NULL);
+		int code = channel_read(socket, &child, sizeof child, NULL);
 		if (!code)
 			signal_child(zygote, child.pid, header->type == WORKER_KILL ? SIGKILL : PLUGIN_EXAMINE_SIGNAL);
 		return code;
 	}
-	if (header->type != WORKER_SPAWN || header->size != sizeof request || descriptor < 0)
+	if (header->type != WORKER_SPAWN || header->size != sizeof request || child_socket < 0)
 		return -EPROTO;
-	int code = channel_read(HELPER_SOCKET, &request, sizeof request, NULL);
+	int code = channel_read(socket, &request, sizeof request, NULL);
 	if (code)
 		return code;
-	child.pid = spawn(zygote, &request, descriptor);
-	struct iovec part = { .iov_base = &child, .iov_len = sizeof child };
-	return channel_send(HELPER_SOCKET, WORKER_SPAWNED, &part, 1, -1, NULL);
+	child.pid = spawn(zygote, &request, child_socket);
+	return channel_send_bytes(socket, WORKER_SPAWNED, &child, sizeof child, -1, NULL);
 }
 
 /*
@@ -108,12 +109,5 @@ void zygote_run(int (*serve)(void *context, int socket), void *context)
 	bool has_terminal = !HAS_SANITIZER && dup2(STDIN_FILENO, STDERR_FILENO) < 0;
 	if (!zygote.prepared || has_terminal || confinement_enter())
 		_exit(EXIT_FAILURE);
-	struct channel_header header;
-	for (int code = 0, descriptor; !code && !channel_receive(HELPER_SOCKET, &header, &descriptor, NULL);) {
-		reap(&zygote);
-		code = answer(&zygote, &header, descriptor);
-		if (descriptor >= 0)
-			close(descriptor);
-	}
-	_exit(EXIT_SUCCESS);
+	_exit(channel_serve(CHILD_CHANNEL, answer, &zygote) ? EXIT_FAILURE : EXIT_SUCCESS);
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See channel.h. */
-#include "symbolizer/worker/channel.h"
+#include "child/channel.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 /* Limit on a single wait, in ns: the timeout of poll() is an int. */
@@ -145,7 +147,8 @@ static ssize_t receive_some(int socket, struct msghdr *message, int *descriptor,
 		message->msg_control = descriptor ? control.bytes : NULL;
 		message->msg_controllen = descriptor ? sizeof control.bytes : 0;
 		ssize_t received = recvmsg(socket, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-		if (received < 0 && errno == EINTR)
+		/* A process that ended without reading everything resets the channel once; what it has sent follows. */
+		if (received < 0 && (errno == EINTR || errno == ECONNRESET))
 			continue;
 		if (received < 0 && has_to_wait()) {
 			int result = wait_for(socket, POLLIN, deadline);
@@ -154,7 +157,7 @@ static ssize_t receive_some(int socket, struct msghdr *message, int *descriptor,
 			continue;
 		}
 		if (received < 0)
-			return errno == ECONNRESET ? -EPIPE : -errno;
+			return -errno;
 		if (received && descriptor)
 			*descriptor = detach(message);
 		return received ? received : -EPIPE;
@@ -173,16 +176,28 @@ static int receive_parts(int socket, struct msghdr *message, int *descriptor, co
 	return 0;
 }
 
-int channel_read_parts(int socket, struct iovec *parts, size_t count, const struct deadline *deadline)
-{
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
-	return receive_parts(socket, &message, NULL, deadline);
-}
-
 int channel_read(int socket, void *bytes, size_t size, const struct deadline *deadline)
 {
 	struct iovec part = { .iov_base = bytes, .iov_len = size };
-	return channel_read_parts(socket, &part, 1, deadline);
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	return receive_parts(socket, &message, NULL, deadline);
+}
+
+int channel_read_new(int socket, uint64_t size, char **bytes, const struct deadline *deadline)
+{
+	*bytes = malloc(size + 1);
+	if (!*bytes)
+		return -ENOMEM;
+	(*bytes)[size] = '\0';
+	return channel_read(socket, *bytes, size, deadline);
+}
+
+/* Closes a descriptor that came with a message that is refused. Returns the code. */
+static int refuse(int *descriptor, int code)
+{
+	if (descriptor && *descriptor >= 0)
+		close(STEAL_DESCRIPTOR(*descriptor));
+	return code;
 }
 
 int channel_receive(int socket, struct channel_header *header, int *descriptor, const struct deadline *deadline)
@@ -191,11 +206,37 @@ int channel_receive(int socket, struct channel_header *header, int *descriptor, 
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 	*descriptor = -1;
 	int result = receive_parts(socket, &message, descriptor, deadline);
-	if (result && *descriptor >= 0) {
-		close(*descriptor);
-		*descriptor = -1;
+	return result ? refuse(descriptor, result) : 0;
+}
+
+int channel_serve(int socket,
+		  int (*answer)(void *context, int socket, const struct channel_header *header, int descriptor),
+		  void *context)
+{
+	struct channel_header header;
+	for (int code = 0, descriptor;;) {
+		code = channel_receive(socket, &header, &descriptor, NULL);
+		if (code)
+			return code == -EPIPE ? 0 : code;
+		code = answer(context, socket, &header, descriptor);
+		if (code)
+			return code;
 	}
-	return result;
+}
+
+int channel_receive_packet(int socket, struct channel_header *packet, size_t size_max, int *descriptor,
+			   const struct deadline *deadline)
+{
+	struct iovec part = { .iov_base = packet, .iov_len = sizeof *packet + size_max };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	if (descriptor)
+		*descriptor = -1;
+	ssize_t received = receive_some(socket, &message, descriptor, deadline);
+	if (received < 0)
+		return (int)received;
+	bool is_whole = (size_t)received >= sizeof *packet && !(message.msg_flags & MSG_TRUNC) &&
+			packet->size == (size_t)received - sizeof *packet;
+	return is_whole ? 0 : refuse(descriptor, -EBADMSG);
 }
 
 int channel_wait(int socket, const struct deadline *deadline)
@@ -209,26 +250,33 @@ int channel_receive_answer(int socket, struct channel_answer *answer, const stru
 	struct iovec expected[] = { { .iov_base = &header, .iov_len = sizeof header },
 				    { .iov_base = answer->head, .iov_len = answer->head_size } };
 	struct msghdr message = { .msg_iov = expected, .msg_iovlen = 2 };
-	int unexpected = -1;
-	memset(answer->head, 0, answer->head_size);
-	int code = receive_parts(socket, &message, &unexpected, deadline);
-	if (unexpected >= 0)
-		close(unexpected);
+	if (answer->head_size)
+		memset(answer->head, 0, answer->head_size);
+	if (answer->descriptor)
+		*answer->descriptor = -1;
+	int code = receive_parts(socket, &message, answer->descriptor, deadline);
 	struct channel_failure failure = { 0 };
 	if (header.type == CHANNEL_FAILED && header.size == sizeof failure && answer->head_size >= sizeof failure)
 		memcpy(&failure, answer->head, sizeof failure);
 	if (failure.failure && failure.failure < 256 && failure.callback < 256)
 		code = -(int)(CHANNEL_FAILURE + failure.failure + 256 * failure.callback);
-	if (!code && (header.type != answer->type || header.size < answer->head_size))
+	if (!code && (header.type != answer->type || header.size < answer->head_size ||
+		      header.size - answer->head_size > answer->rest_max))
 		code = -EPROTO;
 	answer->rest = code ? 0 : header.size - answer->head_size;
-	return code;
+	return code ? refuse(answer->descriptor, code) : 0;
+}
+
+int channel_send_bytes(int socket, uint32_t type, const void *bytes, size_t size, int descriptor,
+		       const struct deadline *deadline)
+{
+	const struct iovec part = { .iov_base = (void *)bytes, .iov_len = size };
+	return channel_send(socket, type, &part, 1, descriptor, deadline);
 }
 
 int channel_ask(int socket, uint32_t type, const void *request, size_t size, int descriptor,
 		struct channel_answer *answer, const struct deadline *deadline)
 {
-	const struct iovec part = { .iov_base = (void *)request, .iov_len = size };
-	int code = channel_send(socket, type, &part, 1, descriptor, deadline);
+	int code = channel_send_bytes(socket, type, request, size, descriptor, deadline);
 	return code ? code : channel_receive_answer(socket, answer, deadline);
 }

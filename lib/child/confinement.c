@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See confinement.h. */
-#include "symbolizer/worker/confinement.h"
+#include "child/confinement.h"
 
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/sanitizer.h"
-#include "symbolizer/worker/transient_user.h"
-
-/* If the user namespace lacks such ids. */
-#define OVERFLOW_USER 65534u
+#include "child/privileges.h"
 
 /* System calls of the C library, libelf, libdw and the decompressors with the descriptors that they are given. */
 static const int allowed_to_all[] = {
@@ -137,17 +132,6 @@ static int filter_calls(void)
 	return code;
 }
 
-static int limit(int resource, rlim_t most)
-{
-	struct rlimit now;
-	if (getrlimit(resource, &now))
-		return -errno;
-	if (now.rlim_max != RLIM_INFINITY && now.rlim_max < most)
-		most = now.rlim_max;
-	now.rlim_cur = now.rlim_max = most;
-	return setrlimit(resource, &now) ? -errno : 0;
-}
-
 /*
  * If the machine runs out of memory, the kernel should kill a process that a hostile file caused to grow, not the run.
  */
@@ -160,11 +144,6 @@ static void volunteer_for_out_of_memory(void)
 		/* Best effort: on failure, it has the score of any other process of its size. */
 	}
 	close(descriptor);
-}
-
-static int become_user(uid_t user)
-{
-	return setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user) ? -errno : 0;
 }
 
 /*
@@ -190,15 +169,6 @@ static bool can_change_user(void)
 	       capng_have_capability(CAPNG_EFFECTIVE, CAP_SETGID);
 }
 
-static int change_user(void)
-{
-	uint32_t random = 0;
-	if (getrandom(&random, sizeof random, 0) != sizeof random)
-		return -EIO;
-	int code = become_user(TRANSIENT_USER_FIRST + random % TRANSIENT_USER_COUNT);
-	return code ? become_user(OVERFLOW_USER) : 0;
-}
-
 /* Changes to a root folder without files that can be opened: it contains only entries for this process. */
 static void enter_empty_root(void)
 {
@@ -217,7 +187,7 @@ int confinement_enter(void)
 		return -errno;
 	capng_clear(CAPNG_SELECT_BOUNDS);
 	capng_apply(CAPNG_SELECT_BOUNDS); /* requires CAP_SETPCAP, which an unprivileged run does not have */
-	int code = changes_user ? change_user() : 0;
+	int code = changes_user ? privileges_change_user(true) : 0;
 	if (code)
 		return code;
 	capng_clear(CAPNG_SELECT_BOTH);
@@ -226,16 +196,16 @@ int confinement_enter(void)
 		return -EPERM;
 	if (prctl(PR_SET_DUMPABLE, HAS_SANITIZER, 0, 0, 0))
 		return -errno;
-	code = limit(RLIMIT_CORE, 0);
+	code = privileges_limit(RLIMIT_CORE, 0);
 	if (!code)
-		code = limit(RLIMIT_FSIZE, 0);
+		code = privileges_limit(RLIMIT_FSIZE, 0);
 	return code ? code : filter_calls();
 }
 
 int confinement_tighten(void *prepared, uint64_t data_limit)
 {
 	if (!HAS_SANITIZER && data_limit != UINT64_MAX) {
-		int code = limit(RLIMIT_DATA, data_limit);
+		int code = privileges_limit(RLIMIT_DATA, data_limit);
 		if (code)
 			return code;
 	}
