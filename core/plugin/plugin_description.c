@@ -3,14 +3,11 @@
 #include "plugin/plugin_description.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,16 +15,19 @@
 #include "base/clock.h"
 #include "base/deadline.h"
 #include "base/machine.h"
-#include "base/regular_file.h"
+#include "child/channel.h"
+#include "child/child.h"
 #include "plugin/plugin_call.h"
 #include "text/text.h"
 
-/* The process writes to this descriptor: plugins may print to the standard streams. */
-#define DESCRIPTOR 3
 /* Longest time for constructors and iaprof_plugin_register(), ns. Run delay does not count. */
 #define TIME (4 * NANOSECONDS_PER_SECOND)
+/* Time to end after the channel was closed, ns. */
+#define END_TIME NANOSECONDS_PER_SECOND
+/* The only message. */
+enum { DESCRIPTION = 1 };
 /* Largest description, in bytes, and longest list in it. */
-#define SIZE_MAX_DESCRIPTION ((size_t)1 << 20)
+#define SIZE_MAX_DESCRIPTION (1u << 20)
 #define COUNT_MAX_DESCRIPTION 4096u
 /* Length of a string that is NULL. */
 #define NO_STRING UINT32_MAX
@@ -82,15 +82,13 @@ _Noreturn void plugin_description_main(const char *path)
 {
 	struct error error = { 0 };
 	struct text text = { 0 };
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	const struct plugin *plugin = plugin_load(path, &error);
 	put_string(&text, error.text);
 	if (plugin)
 		put_plugin(&text, plugin);
-	/* The reader detects a truncated description. */
-	if (!text.failed)
-		(void)file_write(DESCRIPTOR, text.data, text.size);
 	fflush(stdout);
+	if (!text.failed)
+		(void)channel_send_bytes(CHILD_CHANNEL, DESCRIPTION, text.data, text.size, -1, NULL);
 	process_exit_immediately(0);
 }
 
@@ -214,9 +212,9 @@ static void read_plugin(struct reader *reader, struct iaprof_plugin *plugin)
 }
 
 /* Builds a plugin from the description that the process wrote. */
-static int parse(struct plugin *plugin, const char *path, const struct text *text, struct error *error)
+static int parse(struct plugin *plugin, const char *path, const char *bytes, size_t size, struct error *error)
 {
-	struct reader reader = { .memory = &plugin->memory, .bytes = text->data, .left = text->size };
+	struct reader reader = { .memory = &plugin->memory, .bytes = bytes, .left = size };
 	struct iaprof_plugin description;
 	CLEANUP_FREE char *name = plugin_name_of_file(path);
 	const char *failure = read_string(&reader);
@@ -229,98 +227,50 @@ static int parse(struct plugin *plugin, const char *path, const struct text *tex
 	return result ? error_wrap(error, "plugin %s", path) : 0;
 }
 
-/* Starts the process, which writes to *descriptor. Returns 0 or an errno. */
-static int start(const char *path, pid_t *process, int *descriptor)
+/* Starts the process. Returns 0 or a negative errno. */
+static int start(const char *path, struct child *child)
 {
+	/* Text that a constructor prints must not appear in the output of a sink. */
+	static const int streams[] = { -1, STDERR_FILENO, STDERR_FILENO };
 	/* Under an emulator, such as valgrind's, the link leads to the emulator. */
 	CLEANUP_FREE char *own_path = program_path();
-	const char *program = own_path && !access(own_path, X_OK) ? own_path : "/proc/self/exe";
 	char *arguments[] = { (char *)PLUGIN_DESCRIPTION_PROGRAM, (char *)path, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	int ends[2];
-	if (pipe2(ends, O_CLOEXEC))
-		return errno;
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	/* Text that a constructor prints must not appear in the output of a sink. */
-	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, ends[1], DESCRIPTOR);
-	posix_spawn_file_actions_addclosefrom_np(&actions, DESCRIPTOR + 1);
-	int result = posix_spawn(process, program, &actions, &attributes, arguments, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	close(ends[1]);
-	*descriptor = ends[0];
-	if (result)
-		close(STEAL_DESCRIPTOR(*descriptor));
-	return result;
-}
-
-/* Reads until the process has closed its end. Returns 0, -ETIME, or another negative errno. */
-static int read_all(int descriptor, struct text *text, const struct deadline *deadline)
-{
-	for (;;) {
-		char bytes[4096];
-		struct pollfd ready = { .fd = descriptor, .events = POLLIN };
-		uint64_t left = deadline_left(deadline);
-		if (!left)
-			return -ETIME;
-		if (poll(&ready, 1, (int)(left / 1000000) + 1) <= 0)
-			continue;
-		ssize_t size = read(descriptor, bytes, sizeof bytes);
-		if (size < 0 && errno != EINTR)
-			return -errno;
-		if (!size)
-			return 0;
-		text_append(text, bytes, size > 0 ? (size_t)size : 0);
-		if (text->failed || text->size > SIZE_MAX_DESCRIPTION)
-			return -EFBIG;
-	}
-}
-
-/* Waits for the end of the process. Returns its wait status. */
-static int end(pid_t process, bool kill_it)
-{
-	int status = 0;
-	if (kill_it)
-		kill(process, SIGKILL);
-	while (waitpid(process, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+	const struct child_setup setup = { .path = own_path && !access(own_path, X_OK) ? own_path : "/proc/self/exe",
+					   .arguments = arguments,
+					   .channel = SOCK_STREAM,
+					   .streams = streams,
+					   .is_leader = true,
+					   .dies_with_us = true };
+	return child_start(child, &setup);
 }
 
 static int describe(struct plugin *plugin, const char *path, struct error *error)
 {
-	CLEANUP_CLOSE int descriptor = -1;
-	CLEANUP(text_free) struct text text = { 0 };
-	struct delayed_process helper = { 0 };
-	struct run_delay delay = { 0 };
-	int result = start(path, &helper.pid, &descriptor);
+	CLEANUP_FREE char *bytes = NULL;
+	CLEANUP(child_close) struct child child = CHILD_NONE;
+	CLEANUP(run_delay_release) struct run_delay delay = { 0 };
+	struct channel_answer answer = { .type = DESCRIPTION, .rest_max = SIZE_MAX_DESCRIPTION };
+	int result = start(path, &child);
 	if (result)
-		return error_set(error, result, "plugin %s: cannot start a process for it: %s", path, strerror(result));
-	run_delay_follow(&delay);
-	struct deadline deadline = deadline_make(&delay, TIME);
-	deadline.helper = &helper;
-	result = read_all(descriptor, &text, &deadline);
-	int status = end(helper.pid, result != 0);
-	run_delay_release(&delay);
-	if (result == -ETIME)
+		return error_set(error, result, "plugin %s: cannot start a process for it: %s", path,
+				 strerror(-result));
+	struct deadline deadline = deadline_make_with(&delay, &child.delayed, TIME);
+	result = channel_receive_answer(child.channel, &answer, &deadline);
+	if (!result)
+		result = channel_read_new(child.channel, answer.rest, &bytes, &deadline);
+	if (!result)
+		return parse(plugin, path, bytes, answer.rest, error);
+	if (result == -ETIMEDOUT)
 		return error_set(error, ETIME, "plugin %s: callback %s does not return: ended after 4 s", path,
 				 IAPROF_PLUGIN_SYMBOL);
-	if (result)
+	if (result != -EPIPE)
 		return error_set(error, result, "plugin %s: its description cannot be read: %s", path,
 				 strerror(-result));
-	if (WIFSIGNALED(status))
+	child_wait(&child, END_TIME);
+	if (child.status != -1 && WIFSIGNALED(child.status))
 		return error_set(error, ECHILD, "plugin %s: crashed with SIG%s in callback %s", path,
-				 sigabbrev_np(WTERMSIG(status)) ?: "KILL", IAPROF_PLUGIN_SYMBOL);
-	if (!text.size)
-		return error_set(error, ECHILD, "plugin %s: called exit() in callback %s", path, IAPROF_PLUGIN_SYMBOL);
-	return parse(plugin, path, &text, error);
+				 sigabbrev_np(WTERMSIG(child.status)) ?: "KILL", IAPROF_PLUGIN_SYMBOL);
+	return error_set(error, ECHILD, "plugin %s: called exit() in callback %s", path, IAPROF_PLUGIN_SYMBOL);
 }
 
 struct plugin *plugin_description_read(const char *path, struct error *error)
