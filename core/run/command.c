@@ -3,25 +3,22 @@
 #include "run/command.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/format.h"
 #include "base/clock.h"
+#include "base/format.h"
+#include "child/channel.h"
 #include "config/value.h"
 #include "run/stop_signals.h"
 
-#define EXEC_DEADLINE_MS 10000
-#define NANOSECONDS_PER_MILLISECOND UINT64_C(1000000)
+#define EXEC_TIME (10 * NANOSECONDS_PER_SECOND)
 
 static bool is_executable(const char *path)
 {
@@ -92,12 +89,23 @@ static int apply_environment(char *changes, size_t size)
 	return 0;
 }
 
+/* Messages: the changes of the environment to the child, which release it; the errno of a failed exec from it. */
+enum { COMMAND_RELEASE = 1, COMMAND_FAILED };
+
+struct held {
+	const struct command *command;
+	char *const *arguments;
+};
+
 /* Runs in the child: waits for the release, then executes the command. */
-static _Noreturn void become(const struct command *command, char *const *arguments, int release, int exec_error)
+static void become(void *context, int channel)
 {
-	if (command->has_open_files)
-		setrlimit(RLIMIT_NOFILE, &command->open_files);
+	const struct held *held = context;
+	static char changes[COMMAND_ENVIRONMENT_SIZE_MAX];
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+	struct channel_answer release = { .type = COMMAND_RELEASE, .rest_max = sizeof changes };
+	if (held->command->has_open_files)
+		setrlimit(RLIMIT_NOFILE, &held->command->open_files);
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
 		/*
 		 * Signals that iaprof's caller ignores (nohup) stay ignored, except SIGPIPE, which iaprof itself
@@ -110,56 +118,29 @@ static _Noreturn void become(const struct command *command, char *const *argumen
 			 (action.sa_handler != SIG_IGN || signals[i] == SIGPIPE))
 			signal(signals[i], SIG_DFL);
 	}
-	static char changes[COMMAND_ENVIRONMENT_SIZE_MAX + 1];
-	size_t size = 0;
-	ssize_t part;
-	while ((part = read(release, changes + size, sizeof changes - size)) > 0 || (part < 0 && errno == EINTR))
-		size += part > 0 ? (size_t)part : 0;
-	/* An extra NUL after the changes is the release. If it is missing, iaprof failed. */
-	bool complete = size && !changes[size - 1] && (size == 1 || !changes[size - 2]);
-	if (!complete || apply_environment(changes, size - 1))
-		_exit(127);
-	execvp(arguments[0], arguments);
+	/* Without the release, iaprof has failed. */
+	if (channel_receive_answer(channel, &release, NULL) || channel_read(channel, changes, release.rest, NULL) ||
+	    apply_environment(changes, release.rest))
+		return;
+	execvp(held->arguments[0], held->arguments);
 	int code = errno;
-	if (write(exec_error, &code, sizeof code) < 0)
-		_exit(126);
-	_exit(127);
+	(void)channel_send_bytes(channel, COMMAND_FAILED, &code, sizeof code, -1, NULL);
 }
 
 int command_hold(struct command *command, char *const *arguments, struct error *error)
 {
-	int release[2] = { -1, -1 }, exec_error[2] = { -1, -1 };
+	struct held held = { .command = command, .arguments = arguments };
+	const struct child_setup setup = { .run = become, .context = &held, .channel = SOCK_STREAM, .keeps_all = true };
 	command->name = arguments[0];
-	int result = 0;
-	if (pipe2(release, O_CLOEXEC) || pipe2(exec_error, O_CLOEXEC)) {
-		result = error_set(error, errno, "pipe: %s", strerror(errno));
-		goto out;
-	}
-	command->pid = fork();
-	if (command->pid == 0) {
-		close(release[1]);
-		become(command, arguments, release[0], exec_error[1]);
-	}
-	if (command->pid < 0) {
-		result = error_set(error, errno, "fork: %s", strerror(errno));
-		command->pid = 0;
-		goto out;
-	}
-	command->release = STEAL_DESCRIPTOR(release[1]);
-	command->exec_error = STEAL_DESCRIPTOR(exec_error[0]);
-	command->descriptor = (int)syscall(SYS_pidfd_open, command->pid, 0);
-	if (command->descriptor < 0) {
-		result = error_set(error, errno, "pidfd_open: %s: needs Linux 5.3", strerror(errno));
-		command_end(command);
-	}
-out:
-	for (int i = 0; i < 2; i++) {
-		if (release[i] >= 0)
-			close(release[i]);
-		if (exec_error[i] >= 0)
-			close(exec_error[i]);
-	}
-	return result;
+	int result = child_start(&command->child, &setup);
+	if (result)
+		return error_set(error, result, "command %s: cannot start a process: %s", command->name,
+				 strerror(-result));
+	command->is_held = true;
+	if (command->child.descriptor >= 0)
+		return 0;
+	command_end(command);
+	return error_set(error, ENOSYS, "command %s: pidfd_open: needs Linux 5.3", command->name);
 }
 
 /* Returns the earlier change of a variable, or NULL. */
@@ -199,90 +180,62 @@ int command_set_environment(struct command *command, const char *name, const cha
 	return 0;
 }
 
-/* Sends the changes of the environment and the release. They fit into the pipe: a short write means that the child has
- * ended. */
-static bool send_release(const struct command *command)
+/* Sends the changes of the environment, which release the command. Returns 0 or a negative errno. */
+static int send_release(const struct command *command, const struct deadline *deadline)
 {
-	char message[COMMAND_ENVIRONMENT_SIZE_MAX + 1];
+	char changes[COMMAND_ENVIRONMENT_SIZE_MAX];
 	size_t size = 0;
 	for (size_t i = 0; i < command->environment.count; i++) {
 		size_t length = strlen(command->environment.items[i]) + 1;
-		memcpy(message + size, command->environment.items[i], length);
+		memcpy(changes + size, command->environment.items[i], length);
 		size += length;
 	}
-	message[size++] = '\0';
-	return write(command->release, message, size) == (ssize_t)size;
-}
-
-/* The exec may block: a lease on the file (fcntl(2)), or a file system that does not respond. */
-static bool exec_is_decided(int exec_error)
-{
-	struct pollfd end = { .fd = exec_error, .events = POLLIN };
-	uint64_t deadline = clock_monotonic() + EXEC_DEADLINE_MS * NANOSECONDS_PER_MILLISECOND;
-	for (uint64_t now; (now = clock_monotonic()) < deadline;) {
-		int count = poll(&end, 1, (int)((deadline - now) / NANOSECONDS_PER_MILLISECOND) + 1);
-		if (count > 0 || (count < 0 && errno != EINTR))
-			return true;
-	}
-	return false;
+	return channel_send_bytes(command->child.channel, COMMAND_RELEASE, changes, size, -1, deadline);
 }
 
 int command_release(struct command *command, struct error *error)
 {
-	if (!send_release(command))
-		return error_set(error, EPIPE, "command %s: ended before its program was started", command->name);
-	close(STEAL_DESCRIPTOR(command->release));
+	/* The exec may block: a lease on the file (fcntl(2)), or a file system that does not respond. */
+	struct deadline deadline = deadline_make(NULL, EXEC_TIME);
 	int code;
-	ssize_t size; /* the other end is closed by a successful exec */
-	if (!exec_is_decided(command->exec_error)) {
-		/* The user's program has not been executed yet. */
-		kill(command->pid, SIGKILL);
-		return error_set(error, ETIMEDOUT, "command %s: not started within %d s (its file cannot be opened)",
-				 command->name, EXEC_DEADLINE_MS / 1000);
-	}
-	while ((size = read(command->exec_error, &code, sizeof code)) < 0 && errno == EINTR)
-		;
-	close(STEAL_DESCRIPTOR(command->exec_error));
-	return size == sizeof code ? error_set(error, code, "command %s: %s", command->name, strerror(code)) : 0;
-}
-
-bool command_collect(struct command *command)
-{
-	if (!command->ended && command->pid && waitpid(command->pid, &command->status, WNOHANG) == command->pid)
-		command->ended = true;
-	return command->ended;
+	struct channel_answer failure = { .type = COMMAND_FAILED, .head = &code, .head_size = sizeof code };
+	int result = send_release(command, &deadline);
+	if (result == -EPIPE)
+		return error_set(error, EPIPE, "command %s: ended before its program was started", command->name);
+	command->is_held = false;
+	if (!result)
+		result = channel_receive_answer(command->child.channel, &failure, &deadline);
+	if (!result)
+		return error_set(error, code, "command %s: %s", command->name, strerror(code));
+	close(STEAL_DESCRIPTOR(command->child.channel));
+	if (result == -EPIPE) /* closed by a successful exec */
+		return 0;
+	/* The user's program has not been executed yet. */
+	kill(command->child.pid, SIGKILL);
+	return error_set(error, ETIMEDOUT, "command %s: not started within %d s (its file cannot be opened)",
+			 command->name, (int)(EXEC_TIME / NANOSECONDS_PER_SECOND));
 }
 
 void command_end(struct command *command)
 {
-	if (!command->pid || command_collect(command))
+	if (!command->child.pid || child_wait(&command->child, 0))
 		return;
-	kill(command->pid, command->release >= 0 ? SIGKILL : SIGTERM);
-	if (command->release >= 0) {
-		waitpid(command->pid, &command->status, 0);
-		command->ended = true;
-	}
+	if (command->is_held)
+		child_kill(&command->child, CHILD_KILL_TIME);
+	else
+		kill(command->child.pid, SIGTERM);
 }
 
 void command_close(struct command *command)
 {
-	int *const descriptors[] = { &command->descriptor, &command->release, &command->exec_error };
-	for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
-		if (*descriptors[i] >= 0)
-			close(STEAL_DESCRIPTOR(*descriptors[i]));
+	child_forget(&command->child);
 	for (size_t i = 0; i < command->environment.count; i++)
 		free(command->environment.items[i]);
 	array_free(&command->environment);
 }
 
-void command_describe(const struct command *command, char *text, size_t size)
+bool command_has_failed(const struct command *command, char text[CHILD_CAUSE_SIZE])
 {
-	*text = '\0';
-	if (!command->ended)
-		return;
-	if (WIFSIGNALED(command->status))
-		snprintf(text, size, "%s was killed by signal %d (%s)", command->name, WTERMSIG(command->status),
-			 strsignal(WTERMSIG(command->status)));
-	else if (WEXITSTATUS(command->status))
-		snprintf(text, size, "%s exited with status %d", command->name, WEXITSTATUS(command->status));
+	child_cause(command->child.status, text);
+	return command->child.status > 0;
 }

@@ -52,10 +52,9 @@ static void show_failures(struct run *run, struct instance *const *instances, si
 
 static void show_command(const struct run *run)
 {
-	char text[256];
-	command_describe(&run->command, text, sizeof text);
-	if (text[0])
-		log_message(IAPROF_LOG_WARNING, "%s", text);
+	char text[CHILD_CAUSE_SIZE];
+	if (command_has_failed(&run->command, text))
+		log_message(IAPROF_LOG_WARNING, "%s %s", run->command.name, text);
 }
 
 static int terminal_width(void)

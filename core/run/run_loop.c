@@ -83,7 +83,7 @@ static bool targets_have_ended(const struct run *run)
 bool run_until_end(struct run *run, bool (*is_interrupted)(void *context), void *context)
 {
 	const struct setup *setup = &run->setup;
-	while (!run_is_ending(run) && !run->command.ended && !targets_have_ended(run) &&
+	while (!run_is_ending(run) && run->command.child.status == -1 && !targets_have_ended(run) &&
 	       any_active(setup->sources.items, setup->sources.count) &&
 	       (!setup->sinks.count || any_active(setup->sinks.items, setup->sinks.count))) {
 		uint64_t now = clock_monotonic();

@@ -61,7 +61,7 @@ int run_prepare(struct run *run, const struct run *earlier, struct error *error)
 	run->services.target.time_resolution = run_source_resolution(run);
 	if (run->configuration->command) {
 		result = command_hold(&run->command, run->configuration->command, error);
-		run->services.target.command_pid = (uint32_t)run->command.pid;
+		run->services.target.command_pid = (uint32_t)run->command.child.pid;
 	}
 	if (!result && run_needs_processes(run))
 		result = process_feed_open(run, error);
@@ -111,7 +111,7 @@ static void send_head(struct run *run)
 static void command_ready(void *context, uint32_t events)
 {
 	struct run *run = context;
-	if (command_collect(&run->command))
+	if (child_wait(&run->command.child, 0))
 		loop_pause(run->command_watch);
 }
 
@@ -123,8 +123,8 @@ static int watch(struct run *run, struct error *error)
 	int result = loop_watch_timer(loop, period, run_tick, run, NULL);
 	if (!result && run->sideband)
 		result = process_feed_watch(run);
-	if (!result && run->command.pid)
-		result = loop_watch_descriptor(loop, run->command.descriptor, EPOLLIN, command_ready, run,
+	if (!result && run->configuration->command)
+		result = loop_watch_descriptor(loop, run->command.child.descriptor, EPOLLIN, command_ready, run,
 					       &run->command_watch);
 	if (!result && !run_is_offline(run) && !run->configuration->command)
 		result = target_processes_watch(&run->target_processes, loop);
@@ -204,7 +204,7 @@ int run_start(struct run *run, struct error *error)
 		result = sideband_scan(run->sideband, error);
 	if (!result && !run->setup.replays)
 		process_feed_synchronize(run);
-	if (!result && run->command.pid)
+	if (!result && run->configuration->command)
 		result = command_release(&run->command, error);
 	run_has_begun(run);
 	return result;

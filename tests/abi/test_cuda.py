@@ -55,7 +55,7 @@ def profile(*arguments, options='', rate=0, steps=STEPS, status=0, **environment
         env={**os.environ, **environment})
     assert outcome.returncode == status, outcome.stderr
     assert outcome.stdout == wanted_output(steps), f'{outcome.stdout!r} {outcome.stderr}'
-    assert f'exited with status {STATUS}' in outcome.stderr, outcome.stderr
+    assert f'ended with status {STATUS}' in outcome.stderr, outcome.stderr
     found = {}
     with open('out.folded', encoding='utf-8') as file:
         for line in file:

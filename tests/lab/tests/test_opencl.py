@@ -270,7 +270,7 @@ def check_invalid():
     """A program that does not build: it ends as it would, and nothing is said of a Level Zero loader."""
     outcome = completed([BUILD / 'iaprof', *SLOW, '-s', 'ze-usdt:tracer=yes', '-k', 'csv:rows=events', '-o', 'out.csv', '--',
                          *jobs('--invalid')])
-    check('build\t-11' in outcome.stdout and 'exited with status 3' in outcome.stderr,
+    check('build\t-11' in outcome.stdout and 'ended with status 3' in outcome.stderr,
           f'the program ends in another way: {outcome.stdout} {outcome.stderr}')
     check('failed calls of zeModuleCreate or clBuildProgram: 1' in outcome.stderr and 'older' not in outcome.stderr,
           f'the cause is not named: {outcome.stderr}')

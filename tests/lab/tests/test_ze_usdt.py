@@ -292,7 +292,7 @@ def check_invalid(product):
     said = alone.stdout.splitlines()[-1]
     if 'Invalid' not in said or not alone.returncode:
         raise Failure(f'the runtime accepts the modules: {alone.stdout}')
-    if said not in outcome.stdout or f'exited with status {alone.returncode}' not in outcome.stdout:
+    if said not in outcome.stdout or f'ended with status {alone.returncode}' not in outcome.stdout:
         raise Failure(f'the program ends in another way: {alone.stdout} and {outcome.stdout}')
     if 'failed calls of zeModuleCreate or clBuildProgram: 1' not in outcome.stdout or 'older' in outcome.stdout:
         raise Failure(f'the cause is not named: {outcome.stdout}')
