@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "run/isolation/isolated_process.h"
 #include "run/isolation/message.h"
@@ -32,16 +31,16 @@ static int send_request(const struct iaprof_host *host, const struct request *re
 		return host->fail(host, ENOMEM, "out of memory");
 	pthread_mutex_lock(&process->asking);
 	int result = message_send(process->service, request->kind, request->value, request->number, request->bytes,
-				  request->size, 0);
+				  request->size, NULL);
 	if (!result)
-		result = message_receive(process->service, answer, NULL, 0);
+		result = message_receive(process->service, answer, NULL, NULL);
 	pthread_mutex_unlock(&process->asking);
 	if (result) /* iaprof has ended, or ends this process */
 		result = host->fail(host, result, "cannot reach iaprof: %s", strerror(-result));
 	else if (answer->size)
-		result = host->fail(host, answer->value, "%s", answer->bytes);
+		result = host->fail(host, answer->head.value, "%s", answer->bytes);
 	else
-		result = answer->value;
+		result = answer->head.value;
 	free(answer);
 	return result;
 }

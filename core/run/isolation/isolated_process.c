@@ -11,7 +11,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,7 +42,7 @@ static void report_end(const char *callback, const char *what)
 	memcpy(bytes, what, what_size);
 	memcpy(bytes + what_size, callback ? callback : "", callback_size);
 	(void)message_send(current_process->channel, MESSAGE_CRASHED, 0, 0, bytes, what_size + callback_size,
-			   MSG_DONTWAIT);
+			   CHANNEL_NOW);
 }
 
 /* Publishes the callback that the main thread is in, so that iaprof detects one that does not return. */
@@ -124,7 +123,7 @@ static int call_stop(struct isolated_process *process, struct error *error)
 static int call_sink(struct isolated_process *process, const struct message *message, struct error *error)
 {
 	struct sink_batch batch;
-	switch (message->number) {
+	switch (message->head.number) {
 	case ISOLATED_CONFIGURE:
 		return isolated_sink_configure(process, error);
 	case ISOLATED_RECORDS:
@@ -140,7 +139,7 @@ static int call_sink(struct isolated_process *process, const struct message *mes
 static int call(struct isolated_process *process, const struct message *message, struct error *error)
 {
 	bool is_sink = process->service >= 0;
-	switch (message->number) {
+	switch (message->head.number) {
 	case ISOLATED_CONFIGURE:
 		return is_sink ? call_sink(process, message, error) : instance_configure(process->instance, error);
 	case ISOLATED_PROBE:
@@ -197,40 +196,40 @@ static void process_message(struct isolated_process *process, struct message *me
 {
 	static _Alignas(8) char target[MESSAGE_BYTES_MAX + 1]; /* the source may use it until stop() */
 	struct error error = { 0 };
-	if (message->kind == MESSAGE_MAPPED_FILE) {
+	if (message->header.type == MESSAGE_MAPPED_FILE) {
 		take_mapped_file(process->instance, message);
 		return;
 	}
-	if (message->kind == MESSAGE_UNWIND) {
+	if (message->header.type == MESSAGE_UNWIND) {
 		take_unwind(process->instance, message, descriptor);
 		return;
 	}
-	if (message->kind == MESSAGE_STRINGS || message->kind == MESSAGE_PROFILE) {
-		isolated_sink_take_file(process, message->kind, descriptor);
+	if (message->header.type == MESSAGE_STRINGS || message->header.type == MESSAGE_PROFILE) {
+		isolated_sink_take_file(process, message->header.type, descriptor);
 		return;
 	}
-	if (message->kind != MESSAGE_CALL)
+	if (message->header.type != MESSAGE_CALL)
 		return;
-	if (message->number == ISOLATED_DESTROY) {
+	if (message->head.number == ISOLATED_DESTROY) {
 		process->is_done = true;
 		return;
 	}
-	if (message->size && message->number == ISOLATED_PREPARE) {
+	if (message->size && message->head.number == ISOLATED_PREPARE) {
 		memcpy(target, message->bytes, message->size + 1);
 		if (isolated_target_unpack(target, message->size, &process->services.target))
 			process_exit_immediately(1);
 	}
 	int result = call(process, message, &error);
-	if (message->number == ISOLATED_PREPARE && !result)
+	if (message->head.number == ISOLATED_PREPARE && !result)
 		capabilities_reduce();
 	/* The ring has everything that a source sent before iaprof learns that the source has finished. */
-	if (message->number == ISOLATED_FINISH) {
+	if (message->head.number == ISOLATED_FINISH) {
 		instance_report_refused(process->instance);
 		bus_close(process->services.bus);
 		pthread_join(mover, NULL);
 	}
 	uint32_t flags = process->instance->offline ? RETURN_OFFLINE : 0;
-	(void)message_send(process->channel, MESSAGE_RETURN, result, flags, error.text, strlen(error.text), 0);
+	(void)message_send(process->channel, MESSAGE_RETURN, result, flags, error.text, strlen(error.text), NULL);
 }
 
 struct serving {
@@ -243,10 +242,10 @@ static void serve(void *context, uint32_t events)
 	static struct message message;
 	struct serving *serving = context;
 	CLEANUP_CLOSE int descriptor = -1;
-	int result = message_receive(serving->process->channel, &message, &descriptor, MSG_DONTWAIT);
+	int result = message_receive(serving->process->channel, &message, &descriptor, CHANNEL_NOW);
 	if (!result)
 		process_message(serving->process, &message, descriptor, serving->mover);
-	else if (result != -EAGAIN)
+	else if (result != -ETIMEDOUT)
 		process_exit_immediately(1); /* iaprof has ended */
 }
 
@@ -256,35 +255,6 @@ static void serve_waiting(struct serving *serving)
 	struct pollfd channel = { .fd = serving->process->channel, .events = POLLIN };
 	if (poll(&channel, 1, -1) > 0)
 		serve(serving, 0);
-}
-
-static int compare_descriptors(const void *left, const void *right)
-{
-	return *(const int *)left - *(const int *)right;
-}
-
-/* The descriptors that this process needs; all others are those of iaprof and of other sources. */
-static void close_others(const struct isolated_process *process)
-{
-	int kept[] = { STDERR_FILENO, process->channel, process->wake, process->service };
-	size_t count = sizeof kept / sizeof *kept;
-	qsort(kept, count, sizeof *kept, compare_descriptors);
-	for (size_t i = 0; i < count; i++) {
-		unsigned first = (unsigned)kept[i] + 1, next = i + 1 < count ? (unsigned)kept[i + 1] : ~0u;
-		if (kept[i] >= STDERR_FILENO && next > first)
-			close_range(first, next == ~0u ? next : next - 1, 0);
-	}
-}
-
-/*
- * Redirects standard output to standard error, so that text that a plugin prints does not appear in the output of a
- * sink. A sink keeps a terminal, on which it may draw.
- */
-static void redirect_standard_output(const struct isolated_process *process)
-{
-	if (process->service < 0 || !isatty(STDOUT_FILENO))
-		(void)dup2(STDERR_FILENO, STDOUT_FILENO);
-	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
 /* A service manager signals all processes of a service, but iaprof stops its sources in order. */
@@ -323,7 +293,7 @@ static void load_code(const struct isolated_process *process)
 	struct error error = { 0 };
 	if (!plugin_load_code(process->instance->plugin, &error))
 		return;
-	(void)message_send(process->channel, MESSAGE_CRASHED, 0, 0, error.text, strlen(error.text), 0);
+	(void)message_send(process->channel, MESSAGE_CRASHED, 0, 0, error.text, strlen(error.text), NULL);
 	process_exit_immediately(1);
 }
 
@@ -332,8 +302,7 @@ void isolated_process_run(struct isolated_process *process)
 	struct serving serving = { .process = process };
 	current_process = process;
 	is_main_thread = true;
-	close_others(process);
-	redirect_standard_output(process);
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	hold_signals();
 	plugin_call_isolate(report_end, note_callback);
 	load_code(process);
@@ -350,6 +319,6 @@ void isolated_process_run(struct isolated_process *process)
 	}
 	instance_free(process->instance);
 	fflush(stdout);
-	(void)message_send(process->channel, MESSAGE_RETURN, 0, 0, NULL, 0, 0);
+	(void)message_send(process->channel, MESSAGE_RETURN, 0, 0, NULL, 0, NULL);
 	process_exit_immediately(0);
 }

@@ -3,22 +3,21 @@
 #include "run/isolation/isolation.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "plugin/plugin_call.h"
 #include "run/isolation/isolated_process.h"
 #include "run/isolation/isolation_state.h"
 
 uint64_t isolation_cost(const struct isolation *isolation)
 {
-	return isolation && isolation->process ? clock_of_process(isolation->process) : 0;
+	/* Also on other threads than that of child_cpu_time(). */
+	pid_t process = isolation ? isolation->child.pid : 0;
+	return process ? clock_of_process(process) : 0;
 }
 
 bool isolation_is_dead(const struct isolation *isolation)
@@ -26,44 +25,50 @@ bool isolation_is_dead(const struct isolation *isolation)
 	return isolation && isolation->is_dead;
 }
 
+struct start {
+	struct isolation *isolation;
+	int service; /* the end of the process; -1: a source */
+};
+
+static void run_process(void *context, int channel)
+{
+	const struct start *start = context;
+	struct isolated_process process = { .instance = start->isolation->instance,
+					    .ring = start->isolation->ring,
+					    .channel = channel,
+					    .service = start->service,
+					    .memory = start->isolation->sink.memory,
+					    .wake = start->isolation->wake };
+	isolated_process_run(&process);
+}
+
 /* Starts the process. Returns 0 or a negative errno. */
 static int start(struct isolation *isolation)
 {
-	int channel[2], service[2] = { -1, -1 };
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel))
+	int service[2] = { -1, -1 };
+	if (isolation->is_sink && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, service))
 		return -errno;
-	isolation->channel = channel[0];
-	if (isolation->is_sink && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, service)) {
-		close(channel[1]);
-		return -errno;
-	}
 	isolation->sink.service = service[0];
+	struct start start = { .isolation = isolation, .service = service[1] };
+	/*
+	 * Text that a plugin prints must not appear in the output of a sink. A sink keeps a terminal, on which it may
+	 * draw.
+	 */
+	bool has_terminal = isolation->is_sink && isatty(STDOUT_FILENO);
+	const int streams[] = { STDIN_FILENO, has_terminal ? STDOUT_FILENO : STDERR_FILENO, STDERR_FILENO };
+	const struct child_setup setup = { .run = run_process,
+					   .context = &start,
+					   .channel = SOCK_SEQPACKET,
+					   .streams = streams,
+					   .kept = { isolation->wake, service[1] },
+					   .is_leader = true,
+					   .dies_with_us = true };
 	fflush(NULL);
-	pid_t parent = getpid();
-	isolation->process = fork();
-	if (isolation->process == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent)
-			process_exit_immediately(1);
-		/* Ctrl-C and Ctrl-Z of a terminal are for iaprof, which ends and continues alone. */
-		setsid();
-		struct isolated_process process = { .instance = isolation->instance,
-						    .ring = isolation->ring,
-						    .channel = channel[1],
-						    .service = service[1], /* -1: a source */
-						    .memory = isolation->sink.memory,
-						    .wake = isolation->wake };
-		isolated_process_run(&process);
-	}
-	int result = isolation->process < 0 ? -errno : 0;
-	close(channel[1]);
+	int result = child_start(&isolation->child, &setup);
 	if (service[1] >= 0)
 		close(service[1]);
-	if (result)
-		isolation->process = 0;
-	isolation->helper.pid = isolation->sink.progress.helper.pid = isolation->process;
-	isolation->intake.process = isolation->process;
-	isolation->intake.process_descriptor = result ? -1 : (int)syscall(SYS_pidfd_open, isolation->process, 0);
+	isolation->sink.progress.helper.pid = isolation->intake.process = isolation->child.pid;
+	isolation->intake.process_descriptor = isolation->child.descriptor;
 	return result;
 }
 
@@ -74,7 +79,8 @@ struct isolation *isolation_new(struct instance *instance, struct error *error)
 	if (isolation) {
 		isolation->instance = instance;
 		isolation->is_sink = instance->plugin->description.kind == IAPROF_PLUGIN_SINK;
-		isolation->channel = isolation->sink.service = -1;
+		isolation->child = (struct child)CHILD_NONE;
+		isolation->sink.service = -1;
 		pthread_mutex_init(&isolation->sink.lock, NULL);
 		isolation->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		isolation->ring = record_ring_new();
@@ -98,16 +104,14 @@ struct isolation *isolation_new(struct instance *instance, struct error *error)
 
 void isolation_free(struct isolation *isolation)
 {
-	if (isolation->process && isolation->is_configured && !isolation->is_dead)
+	if (isolation->child.pid && isolation->is_configured && !isolation->is_dead)
 		isolation_call_destroy(isolation);
 	isolation_report_dropped_lines(isolation);
-	if (isolation->process)
-		isolation_reap(isolation, true);
+	child_kill(&isolation->child, END_TIME);
 	if (isolation->is_sink)
 		isolation_sink_free(isolation);
-	isolation_close_channel(isolation);
-	if (isolation->intake.process_descriptor >= 0)
-		close(isolation->intake.process_descriptor);
+	isolation_close_channels(isolation);
+	child_close(&isolation->child);
 	record_intake_free(&isolation->intake);
 	record_ring_free(isolation->ring);
 	run_delay_release(&isolation->delay);

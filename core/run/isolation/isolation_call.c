@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 
 #include "run/isolation/isolated_process.h"
 #include "run/isolation/isolation_state.h"
@@ -19,7 +18,7 @@ int isolation_take_records(struct isolation *isolation, size_t chunks, struct er
 
 struct deadline isolation_deadline(struct isolation *isolation, uint64_t duration)
 {
-	return deadline_make_with(&isolation->delay, &isolation->helper, duration);
+	return deadline_make_with(&isolation->delay, &isolation->child.delayed, duration);
 }
 
 /* Takes what the process has written, and asks to be woken for more. */
@@ -38,7 +37,7 @@ static void take_of_source(struct isolation *isolation)
 static void take_messages(struct isolation *isolation)
 {
 	for (int i = 0; i < MESSAGES_PER_TURN && !isolation->has_returned && isolation_receive(isolation); i++) {
-		isolation->has_returned = isolation->message.kind == MESSAGE_RETURN;
+		isolation->has_returned = isolation->message.header.type == MESSAGE_RETURN;
 		if (!isolation->has_returned)
 			isolation_take_message(isolation, &isolation->message);
 	}
@@ -87,7 +86,7 @@ static void attend_others(const struct isolation *isolation, enum isolated_callb
 static bool wait_for_return(struct isolation *isolation, enum isolated_callback callback)
 {
 	while (!isolation->is_dead && !isolation->has_returned) {
-		struct pollfd ready[] = { { .fd = isolation->channel, .events = POLLIN },
+		struct pollfd ready[] = { { .fd = isolation->child.channel, .events = POLLIN },
 					  { .fd = isolation->is_sink ? isolation->sink.service : isolation->wake,
 					    .events = POLLIN } };
 		if (poll(ready, 2, WAIT_STEP) < 0 && errno != EINTR)
@@ -135,13 +134,14 @@ static bool send_call(struct isolation *isolation, enum isolated_callback callba
 {
 	struct deadline deadline = isolation_deadline(isolation, time_of(isolation, callback));
 	while (!isolation->is_dead && !deadline_has_passed(&deadline)) {
-		if (outbox_send(&isolation->outbox, isolation->channel) &&
-		    message_send(isolation->channel, MESSAGE_CALL, 0, callback, bytes, size, MSG_DONTWAIT) != -EAGAIN)
+		if (outbox_send(&isolation->outbox, isolation->child.channel) &&
+		    message_send(isolation->child.channel, MESSAGE_CALL, 0, callback, bytes, size, CHANNEL_NOW) !=
+			    -ETIMEDOUT)
 			return true;
 		/* Meanwhile the process may wait for room, too. */
-		struct pollfd ready = { .fd = isolation->channel, .events = POLLOUT | POLLIN };
+		struct pollfd ready = { .fd = isolation->child.channel, .events = POLLOUT | POLLIN };
 		poll(&ready, 1, WAIT_STEP);
-		if (isolation_receive(isolation) && isolation->message.kind != MESSAGE_RETURN)
+		if (isolation_receive(isolation) && isolation->message.header.type != MESSAGE_RETURN)
 			isolation_take_message(isolation, &isolation->message);
 		attend_others(isolation, callback);
 	}
@@ -187,12 +187,12 @@ int isolation_call_with(struct isolation *isolation, enum isolated_callback call
 	if (!wait_for_return(isolation, callback))
 		return -ECHILD;
 	if (callback == ISOLATED_CONFIGURE)
-		instance->offline = isolation->message.number & RETURN_OFFLINE;
+		instance->offline = isolation->message.head.number & RETURN_OFFLINE;
 	if (callback == ISOLATED_FINISH && !isolation->is_sink && instance->services->bus)
 		take_rest(isolation);
-	if (!isolation->message.value)
+	if (!isolation->message.head.value)
 		return 0;
-	error_set(&failure, isolation->message.value, "%.2000s", isolation->message.bytes);
+	error_set(&failure, isolation->message.head.value, "%.2000s", isolation->message.bytes);
 	return fail(isolation, &failure, error);
 }
 
@@ -222,7 +222,7 @@ void isolation_call_destroy(struct isolation *isolation)
 	pthread_mutex_lock(&isolation->sink.lock);
 	begin_measuring(isolation, ISOLATED_DESTROY);
 	/* A process that has closed the channel by itself is not asked why. */
-	if (!message_send(isolation->channel, MESSAGE_CALL, 0, ISOLATED_DESTROY, NULL, 0, MSG_DONTWAIT))
+	if (!message_send(isolation->child.channel, MESSAGE_CALL, 0, ISOLATED_DESTROY, NULL, 0, CHANNEL_NOW))
 		(void)wait_for_return(isolation, ISOLATED_DESTROY);
 	pthread_mutex_unlock(&isolation->sink.lock);
 }

@@ -3,51 +3,24 @@
 #include "run/isolation/isolation_state.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 
-/* How long a killed process is waited for, in ms: one in an uninterruptible system call ends later. */
-#define REAP_TIME 1000
-
-void isolation_close_channel(struct isolation *isolation)
+void isolation_close_channels(struct isolation *isolation)
 {
 	struct loop *loop = isolation->instance->services->loop;
 	struct loop_watch **watches[] = { &isolation->channel_watch, &isolation->wake_watch, &isolation->timer_watch };
+	int *const descriptors[] = { &isolation->child.channel, &isolation->wake, &isolation->sink.service };
 	for (size_t i = 0; i < sizeof watches / sizeof *watches; i++)
 		if (*watches[i] && !isolation->is_sink)
 			loop_unwatch(loop, STEAL_POINTER(*watches[i]));
-	if (isolation->channel >= 0)
-		close(isolation->channel);
-	if (isolation->wake >= 0)
-		close(isolation->wake);
-	if (isolation->sink.service >= 0)
-		close(isolation->sink.service);
-	isolation->channel = isolation->wake = isolation->sink.service = -1;
-}
-
-int isolation_reap(struct isolation *isolation, bool kill_it)
-{
-	int status = -1;
-	pid_t process = isolation->process;
-	if (!process)
-		return -1;
-	if (kill_it)
-		kill(process, SIGKILL);
-	for (int i = 0; i < REAP_TIME; i++) {
-		pid_t ended = waitpid(process, &status, WNOHANG);
-		if (ended)
-			break;
-		poll(NULL, 0, 1);
-	}
-	isolation->process = 0;
-	return status;
+	for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
+		if (*descriptors[i] >= 0)
+			close(STEAL_DESCRIPTOR(*descriptors[i]));
 }
 
 void isolation_die(struct isolation *isolation, const char *what, const char *callback)
@@ -56,13 +29,13 @@ void isolation_die(struct isolation *isolation, const char *what, const char *ca
 	if (isolation->is_dead)
 		return;
 	isolation->is_dead = true;
-	isolation_reap(isolation, true);
+	child_kill(&isolation->child, END_TIME);
 	struct error ignored = { 0 }, error = { 0 };
 	if (isolation->is_sink)
 		isolation_sink_discard(isolation);
 	else
 		isolation_take_records(isolation, 2 * RECORD_RING_SIZE / RECORD_INTAKE_CHUNK, &ignored);
-	isolation_close_channel(isolation);
+	isolation_close_channels(isolation);
 	error_set(&error, ECHILD, *callback ? "%s in callback %s" : "%s", what, callback);
 	error_wrap(&error, "%s %s", plugin_kind_name(instance->plugin->description.kind), instance->name);
 	log_message(IAPROF_LOG_ERROR, "%s", error.text);
@@ -81,16 +54,11 @@ const char *isolation_callback(const struct isolation *isolation)
 
 void isolation_die_of_status(struct isolation *isolation)
 {
-	char what[128];
+	char what[CHILD_CAUSE_SIZE];
 	const char *callback = isolation_callback(isolation);
-	int status = isolation_reap(isolation, false);
-	if (status != -1 && WIFSIGNALED(status))
-		snprintf(what, sizeof what, "ended by SIG%s", sigabbrev_np(WTERMSIG(status)) ?: "KILL");
-	else if (status != -1 && WIFEXITED(status))
-		snprintf(what, sizeof what, "ended with status %d", WEXITSTATUS(status));
-	else
-		snprintf(what, sizeof what, "closed its connection to iaprof");
-	isolation_die(isolation, what, callback);
+	bool has_ended = child_wait(&isolation->child, END_TIME);
+	child_cause(isolation->child.status, what);
+	isolation_die(isolation, has_ended ? what : "closed its connection to iaprof", callback);
 }
 
 void isolation_die_of_time(struct isolation *isolation, const char *callback, uint64_t limit)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/log.h"
 #include "run/isolation/isolation_state.h"
@@ -31,8 +30,8 @@ static void take_log(struct isolation *isolation, const struct message *message)
 	}
 	if (isolation->lines++ >= LINES_PER_PERIOD)
 		isolation->dropped_lines++;
-	else if (message->value <= log_level())
-		log_message(message->value < 0 ? 0 : message->value, "%s: %.2000s", isolation->instance->name,
+	else if (message->head.value <= log_level())
+		log_message(message->head.value < 0 ? 0 : message->head.value, "%s: %.2000s", isolation->instance->name,
 			    message->bytes);
 }
 
@@ -45,7 +44,7 @@ static const char *second_text(const struct message *message)
 
 static int send_now(struct isolation *isolation, uint32_t kind, int32_t value)
 {
-	return message_send(isolation->channel, kind, value, 0, NULL, 0, MSG_DONTWAIT);
+	return message_send(isolation->child.channel, kind, value, 0, NULL, 0, CHANNEL_NOW);
 }
 
 /* Puts a file on the way to the process, which may be busy. */
@@ -58,7 +57,7 @@ static int file_is_mapped(const struct iaprof_host *host, void *memory, const st
 		return 0;
 	memcpy(bytes, file, sizeof *file);
 	memcpy(bytes + sizeof *file, file->path, path);
-	outbox_send(&isolation->outbox, isolation->channel);
+	outbox_send(&isolation->outbox, isolation->child.channel);
 	return 0;
 }
 
@@ -70,7 +69,7 @@ static int unwind(const struct iaprof_host *host, void *memory, const struct iap
 	if (!bytes)
 		return 0;
 	unwind_pack(table, process, bytes);
-	outbox_send(&isolation->outbox, isolation->channel);
+	outbox_send(&isolation->outbox, isolation->child.channel);
 	return 0;
 }
 
@@ -79,13 +78,13 @@ void isolation_take_message(struct isolation *isolation, const struct message *m
 	struct instance *instance = isolation->instance;
 	const struct iaprof_host *host = &instance->host;
 	struct error error = { 0 };
-	switch (message->kind) {
+	switch (message->header.type) {
 	case MESSAGE_LOG:
 		take_log(isolation, message);
 		break;
 	case MESSAGE_ENDED:
 		if (message->size) {
-			error_set(&error, message->value ? message->value : EIO, "%.2000s", message->bytes);
+			error_set(&error, message->head.value ? message->head.value : EIO, "%.2000s", message->bytes);
 			instance_set_error(instance, &error);
 		}
 		instance_end(instance);
@@ -96,12 +95,12 @@ void isolation_take_message(struct isolation *isolation, const struct message *m
 			      isolated_callback_name(isolated_callback_find(second_text(message))));
 		break;
 	case MESSAGE_CHECK_ITEM:
-		host->check_item(host, (uint32_t)message->value, message->bytes, "%s", second_text(message));
+		host->check_item(host, (uint32_t)message->head.value, message->bytes, "%s", second_text(message));
 		break;
 	case MESSAGE_ENVIRONMENT:
 		send_now(isolation, MESSAGE_ANSWER,
 			 host->command_environment(host, message->bytes, second_text(message),
-						   (uint32_t)message->value));
+						   (uint32_t)message->head.value));
 		break;
 	case MESSAGE_WATCH_UNWIND:
 		send_now(isolation, MESSAGE_ANSWER, host->on_unwind(host, unwind));
@@ -109,7 +108,7 @@ void isolation_take_message(struct isolation *isolation, const struct message *m
 	case MESSAGE_UNWIND_PROCESS: {
 		uint64_t execution = 0;
 		memcpy(&execution, message->bytes, message->size < sizeof execution ? message->size : sizeof execution);
-		host->unwind_process(host, message->number, execution);
+		host->unwind_process(host, message->head.number, execution);
 		break;
 	}
 	case MESSAGE_REQUESTS: {
@@ -139,11 +138,12 @@ void isolation_take_message(struct isolation *isolation, const struct message *m
 
 bool isolation_receive(struct isolation *isolation)
 {
-	int result = isolation->is_dead ? -EAGAIN
-					: message_receive(isolation->channel, &isolation->message, NULL, MSG_DONTWAIT);
+	int result = isolation->is_dead
+			     ? -ETIMEDOUT
+			     : message_receive(isolation->child.channel, &isolation->message, NULL, CHANNEL_NOW);
 	if (result == -EBADMSG)
 		isolation_die(isolation, "sent a malformed message", "");
-	else if (result && result != -EAGAIN)
+	else if (result && result != -ETIMEDOUT)
 		isolation_die_of_status(isolation);
 	return !result;
 }

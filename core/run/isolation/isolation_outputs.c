@@ -2,7 +2,6 @@
 /* Serves the requests of an isolated sink's process: outputs, which iaprof writes, and the terminal. */
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "run/instance_run.h"
 #include "run/isolation/isolation_state.h"
@@ -25,17 +24,18 @@ static int open_output(struct isolated_sink *sink, const struct iaprof_host *hos
 /* Serves a request that refers to an open output. */
 static int serve_output(struct isolated_sink *sink, const struct iaprof_host *host, const struct message *request)
 {
-	struct iaprof_output *output = request->number < SINK_OUTPUTS_MAX ? sink->outputs[request->number] : NULL;
+	struct iaprof_output *output =
+		request->head.number < SINK_OUTPUTS_MAX ? sink->outputs[request->head.number] : NULL;
 	if (!output)
 		return -EBADF;
-	if (request->kind == MESSAGE_OUTPUT_WRITE)
+	if (request->header.type == MESSAGE_OUTPUT_WRITE)
 		return host->output_write(host, output, request->bytes, request->size);
-	if (request->kind == MESSAGE_OUTPUT_FLUSH)
+	if (request->header.type == MESSAGE_OUTPUT_FLUSH)
 		return host->output_flush(host, output);
-	if (request->kind == MESSAGE_OUTPUT_PUBLISH)
+	if (request->header.type == MESSAGE_OUTPUT_PUBLISH)
 		return host->output_publish(host, output);
-	sink->outputs[request->number] = NULL;
-	if (request->kind == MESSAGE_OUTPUT_CLOSE)
+	sink->outputs[request->head.number] = NULL;
+	if (request->header.type == MESSAGE_OUTPUT_CLOSE)
 		return host->output_close(host, output);
 	host->output_discard(host, output);
 	return 0;
@@ -44,9 +44,9 @@ static int serve_output(struct isolated_sink *sink, const struct iaprof_host *ho
 static int serve(struct isolation *isolation, const struct message *request)
 {
 	const struct iaprof_host *host = &isolation->instance->host;
-	switch (request->kind) {
+	switch (request->header.type) {
 	case MESSAGE_OUTPUT_OPEN:
-		return open_output(&isolation->sink, host, request->value ? request->bytes : NULL);
+		return open_output(&isolation->sink, host, request->head.value ? request->bytes : NULL);
 	case MESSAGE_OUTPUT_WRITE:
 	case MESSAGE_OUTPUT_FLUSH:
 	case MESSAGE_OUTPUT_PUBLISH:
@@ -83,15 +83,15 @@ void isolation_sink_serve(struct isolation *isolation)
 	struct isolated_sink *sink = &isolation->sink;
 	for (int i = 0; i < REQUESTS_PER_TURN && !isolation->is_dead; i++) {
 		/* One that ends or is malformed is noticed in the other channel, or by its time. */
-		if (message_receive(sink->service, &isolation->message, NULL, MSG_DONTWAIT))
+		if (message_receive(sink->service, &isolation->message, NULL, CHANNEL_NOW))
 			return;
 		const struct message *request = &isolation->message;
-		size_t written = request->kind == MESSAGE_OUTPUT_WRITE ? request->size : 0;
+		size_t written = request->header.type == MESSAGE_OUTPUT_WRITE ? request->size : 0;
 		uint64_t begin = clock_monotonic();
 		int result = serve(isolation, request);
 		struct error cause = take_cause(isolation->instance);
 		(void)message_send(sink->service, MESSAGE_ANSWER, result, 0, cause.text, strlen(cause.text),
-				   MSG_DONTWAIT);
+				   CHANNEL_NOW);
 		isolation_progress_note(isolation, result, written, clock_monotonic() - begin);
 	}
 }

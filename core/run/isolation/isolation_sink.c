@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,7 +45,7 @@ static void expired(void *context, uint64_t expirations)
 	if (pthread_mutex_trylock(&isolation->sink.lock))
 		return;
 	for (int i = 0; i < MESSAGES_PER_TURN && isolation_receive(isolation); i++)
-		if (isolation->message.kind != MESSAGE_RETURN)
+		if (isolation->message.header.type != MESSAGE_RETURN)
 			isolation_take_message(isolation, &isolation->message);
 	if (!isolation->is_dead)
 		isolation_sink_serve(isolation);
@@ -101,7 +100,8 @@ static int send_file(struct isolation *isolation, uint32_t kind, int descriptor)
 		return 0;
 	if (!fstat(descriptor, &status))
 		isolation->sink.progress.received += (uint64_t)status.st_size;
-	return message_send_file(isolation->channel, kind, descriptor, 0);
+	struct deadline deadline = isolation_deadline(isolation, CALLBACK_TIME);
+	return message_send_file(isolation->child.channel, kind, descriptor, &deadline);
 }
 
 static int send_profile(struct isolation *isolation, const struct iaprof_profile *profile)

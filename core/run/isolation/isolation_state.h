@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/deadline.h"
+#include "child/child.h"
 #include "run/instance.h"
 #include "run/isolation/isolation.h"
 #include "run/isolation/message.h"
@@ -56,13 +57,12 @@ struct isolation {
 	struct instance *instance;
 	struct record_ring *ring;
 	struct record_intake intake;
-	_Atomic(pid_t) process; /* 0: it has been waited for */
-	int channel, wake;
+	struct child child;
+	int wake; /* eventfd: there are records in the ring */
 	bool is_configured, is_sink;
 	atomic_bool is_dead;
 	struct loop_watch *channel_watch, *wake_watch, *timer_watch;
 	struct run_delay delay; /* of this thread, and of the process */
-	struct delayed_process helper;
 	/* The callback that the process was in at the last check. */
 	uint32_t callback_number;
 	struct deadline callback_deadline;
@@ -79,9 +79,10 @@ struct isolation {
 
 /* isolation_end.c: the end of the process. */
 
-/* Ends the process, or waits for its end. Returns its wait status; -1 if it is not known. */
-int isolation_reap(struct isolation *isolation, bool kill_it);
-void isolation_close_channel(struct isolation *isolation);
+/* How long a process is waited for that ends or was killed, ns: one in an uninterruptible system call ends later. */
+#define END_TIME NANOSECONDS_PER_SECOND
+/* Stops watching the process and closes the channels to it. */
+void isolation_close_channels(struct isolation *isolation);
 /*
  * The process has ended too early, or is ended for what it did. what: "crashed with SIGSEGV", for example; callback: ""
  * if it is not known.

@@ -10,7 +10,7 @@ static void channel_ready(void *context, uint32_t events)
 {
 	struct isolation *isolation = context;
 	for (int i = 0; i < MESSAGES_PER_TURN && isolation_receive(isolation); i++)
-		if (isolation->message.kind != MESSAGE_RETURN)
+		if (isolation->message.header.type != MESSAGE_RETURN)
 			isolation_take_message(isolation, &isolation->message);
 }
 
@@ -50,7 +50,7 @@ static void expired(void *context, uint64_t expirations)
 		instance->host.lost(&instance->host, "stacks: ids not known", clock_monotonic(),
 				    isolation->intake.unknown, 0, 0);
 	isolation->outbox.lost = isolation->intake.unknown = 0;
-	outbox_send(&isolation->outbox, isolation->channel);
+	outbox_send(&isolation->outbox, isolation->child.channel);
 	record_intake_close_files(&isolation->intake, false);
 	check_callback(isolation);
 	if (!isolation->is_dead && isolation->intake.waiting_count)
@@ -67,7 +67,7 @@ int isolation_watch(struct isolation *isolation)
 		return isolation_sink_watch(isolation);
 	isolation->callback_number = atomic_load(&isolation->ring->callback_number) - 1;
 	(void)eventfd_write(isolation->wake, 1);
-	int result = loop_watch_descriptor(loop, isolation->channel, EPOLLIN, channel_ready, isolation,
+	int result = loop_watch_descriptor(loop, isolation->child.channel, EPOLLIN, channel_ready, isolation,
 					   &isolation->channel_watch);
 	if (!result)
 		result = loop_watch_descriptor(loop, isolation->wake, EPOLLIN, records_ready, isolation,

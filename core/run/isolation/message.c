@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends and receives packets: see message.h. */
+/* See message.h. */
 #include "run/isolation/message.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-
-#define HEADER_SIZE offsetof(struct message, bytes)
 
 static const char *const names[ISOLATED_CALLBACK_COUNT] = {
 	[ISOLATED_NONE] = "",
@@ -41,75 +37,27 @@ enum isolated_callback isolated_callback_find(const char *name)
 	return ISOLATED_NONE;
 }
 
-static int send_packet(int socket, const struct msghdr *packet, int flags)
+int message_send(int socket, uint32_t kind, int32_t value, uint32_t number, const void *bytes, size_t size,
+		 const struct deadline *deadline)
 {
-	ssize_t sent;
-	do
-		sent = sendmsg(socket, packet, flags | MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : 0;
+	struct message_head head = { value, number };
+	const struct iovec parts[] = { { &head, sizeof head }, { (void *)bytes, size } };
+	return size > MESSAGE_BYTES_MAX ? -E2BIG : channel_send(socket, kind, parts, 2, -1, deadline);
 }
 
-int message_send(int socket, uint32_t kind, int32_t value, uint32_t number, const void *bytes, size_t size, int flags)
+int message_send_file(int socket, uint32_t kind, int descriptor, const struct deadline *deadline)
 {
-	struct {
-		uint32_t kind;
-		int32_t value;
-		uint32_t number, size;
-	} header = { kind, value, number, (uint32_t)size };
-	_Static_assert(sizeof header == HEADER_SIZE, "the header of struct message");
-	if (size > MESSAGE_BYTES_MAX)
-		return -E2BIG;
-	struct iovec parts[] = { { &header, sizeof header }, { (void *)bytes, size } };
-	const struct msghdr packet = { .msg_iov = parts, .msg_iovlen = size ? 2 : 1 };
-	return send_packet(socket, &packet, flags);
+	const struct message_head head = { 0 };
+	return channel_send_bytes(socket, kind, &head, sizeof head, descriptor, deadline);
 }
 
-int message_send_file(int socket, uint32_t kind, int descriptor, int flags)
+int message_receive(int socket, struct message *message, int *descriptor, const struct deadline *deadline)
 {
-	uint32_t header[] = { kind, 0, 0, 0 };
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof descriptor)];
-	} control = { 0 };
-	struct iovec part = { header, sizeof header };
-	struct msghdr packet = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control
-	};
-	control.header = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof descriptor),
-					   .cmsg_level = SOL_SOCKET,
-					   .cmsg_type = SCM_RIGHTS };
-	memcpy(CMSG_DATA(&control.header), &descriptor, sizeof descriptor);
-	return send_packet(socket, &packet, flags);
-}
-
-int message_receive(int socket, struct message *message, int *descriptor, int flags)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	if (descriptor)
-		*descriptor = -1;
-	struct iovec part = { message, HEADER_SIZE + MESSAGE_BYTES_MAX };
-	struct msghdr packet = { .msg_iov = &part, .msg_iovlen = 1 };
-	if (descriptor) {
-		packet.msg_control = &control;
-		packet.msg_controllen = sizeof control;
-	}
-	ssize_t received;
-	do
-		received = recvmsg(socket, &packet, flags | MSG_CMSG_CLOEXEC);
-	/* A process that ended without reading everything resets the connection once; what it has sent follows. */
-	while (received < 0 && (errno == EINTR || errno == ECONNRESET));
-	if (received <= 0)
-		return received ? -errno : -EPIPE;
-	if ((size_t)received < HEADER_SIZE || packet.msg_flags & MSG_TRUNC ||
-	    message->size != (size_t)received - HEADER_SIZE)
-		return -EBADMSG;
-	const struct cmsghdr *header = descriptor ? CMSG_FIRSTHDR(&packet) : NULL;
-	if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof *descriptor))
-		memcpy(descriptor, CMSG_DATA(header), sizeof *descriptor);
+	int result = channel_receive_packet(socket, &message->header, sizeof message->head + MESSAGE_BYTES_MAX,
+					    descriptor, deadline);
+	if (!result && message->header.size < sizeof message->head)
+		result = -EBADMSG;
+	message->size = result ? 0 : message->header.size - sizeof message->head;
 	message->bytes[message->size] = '\0';
-	return 0;
+	return result;
 }

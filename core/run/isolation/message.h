@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Messages between iaprof and the process of an isolated plugin: calls of callbacks and their results, messages for the
- * user, and services that need an answer. Each is one packet of a SOCK_SEQPACKET socket. Records do not pass through
- * here, but through shared memory (record_ring.h).
+ * user, and services that need an answer. Each is one packet (child/channel.h). Records do not pass through here, but
+ * through shared memory (record_ring.h).
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "child/channel.h"
 
 /* Largest payload, in bytes: command_environment() has the largest arguments. */
 #define MESSAGE_BYTES_MAX ((size_t)64 << 10)
@@ -74,12 +73,17 @@ enum return_flag {
 	RETURN_OFFLINE = 1u << 0, /* configure() called host->offline() */
 };
 
-struct message {
-	uint32_t kind; /* enum message_kind */
+struct message_head {
 	int32_t value;
 	uint32_t number;
-	uint32_t size; /* bytes in use; a NUL follows them in what message_receive() returns */
-	char bytes[MESSAGE_BYTES_MAX + 1];
+};
+
+/* A packet, and what message_receive() adds. */
+struct message {
+	struct channel_header header; /* type: enum message_kind */
+	struct message_head head;
+	char bytes[MESSAGE_BYTES_MAX + 1]; /* with a NUL after those that were received */
+	uint32_t size;                     /* of bytes */
 };
 
 /* Returns the name as messages show it: "mapped file"; "" for ISOLATED_NONE and unknown numbers. */
@@ -88,15 +92,12 @@ const char *isolated_callback_name(uint32_t callback);
 enum isolated_callback isolated_callback_find(const char *name);
 
 /*
- * Sends a message. flags: those of send(2), such as MSG_DONTWAIT. Returns 0 or a negative errno; -E2BIG if bytes are
- * more than MESSAGE_BYTES_MAX. Any thread; async-signal-safe.
+ * Sends a message. Returns as channel_send(), or -E2BIG if bytes are more than MESSAGE_BYTES_MAX. Any thread;
+ * async-signal-safe with CHANNEL_NOW.
  */
-int message_send(int socket, uint32_t kind, int32_t value, uint32_t number, const void *bytes, size_t size, int flags);
+int message_send(int socket, uint32_t kind, int32_t value, uint32_t number, const void *bytes, size_t size,
+		 const struct deadline *deadline);
 /* The same with a copy of a descriptor, and without bytes. */
-int message_send_file(int socket, uint32_t kind, int descriptor, int flags);
-/*
- * Receives a message. *descriptor: the one sent with it, which the caller closes, or -1; NULL: none is accepted.
- * Returns 0; -EAGAIN if there is none and flags has MSG_DONTWAIT; -EPIPE if the other process has ended; -EBADMSG if it
- * is malformed; or another negative errno.
- */
-int message_receive(int socket, struct message *message, int *descriptor, int flags);
+int message_send_file(int socket, uint32_t kind, int descriptor, const struct deadline *deadline);
+/* Receives a message. descriptor, result: as channel_receive_packet(). */
+int message_receive(int socket, struct message *message, int *descriptor, const struct deadline *deadline);

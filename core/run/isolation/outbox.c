@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "run/isolation/message.h"
@@ -66,9 +65,9 @@ bool outbox_send(struct outbox *outbox, int socket)
 		struct outbox_item *item = &outbox->items.items[outbox->first];
 		int result;
 		if (item->descriptor >= 0)
-			result = message_send_file(socket, item->kind, item->descriptor, MSG_DONTWAIT);
+			result = message_send_file(socket, item->kind, item->descriptor, CHANNEL_NOW);
 		else
-			result = message_send(socket, item->kind, 0, 0, item->bytes, item->size, MSG_DONTWAIT);
+			result = message_send(socket, item->kind, 0, 0, item->bytes, item->size, CHANNEL_NOW);
 		if (result)
 			return false;
 		outbox->size -= item->size;
