@@ -6,10 +6,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,60 +16,51 @@
 #include "base/clock.h"
 #include "base/private_folder.h"
 #include "base/sanitizer.h"
+#include "child/child.h"
+#include "child/privileges.h"
 #include "ring/ring_folder.h"
 #include "ring/ring_range.h"
 
 /* Limit on messages of the process. */
 #define MESSAGES_SIZE_MAX 4096u
 #define CHUNK 65536u
+/* Time to end after both pipes were closed, ns: its memory is freed. */
+#define END_TIME (10 * NANOSECONDS_PER_SECOND)
 #define MILLISECONDS_PER_SECOND 1000
 #define NANOSECONDS_PER_MILLISECOND (NANOSECONDS_PER_SECOND / MILLISECONDS_PER_SECOND)
 
-struct child {
-	pid_t pid;
+struct reader {
+	struct child child;
 	int output, errors; /* pipes; -1 at their end */
 };
 
-/* Runs in the child of a process with threads: only calls that are safe after fork(). */
-static _Noreturn void run_child(char **arguments, int output, int errors)
+/* In the child. */
+static void limit_resources(void)
 {
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	const struct rlimit memory = { FLAMEGRAPH_MEMORY_MAX, FLAMEGRAPH_MEMORY_MAX }, core = { 0, 0 };
-	const struct rlimit seconds = { FLAMEGRAPH_SECONDS_MAX, FLAMEGRAPH_SECONDS_MAX };
-	bool is_limited = !setrlimit(RLIMIT_CPU, &seconds) && !setrlimit(RLIMIT_CORE, &core) &&
-			  (HAS_SANITIZER || !setrlimit(RLIMIT_AS, &memory)); /* sanitizers reserve terabytes */
-	if (is_limited && input >= 0 && !prctl(PR_SET_PDEATHSIG, SIGKILL) && dup2(input, STDIN_FILENO) >= 0 &&
-	    dup2(output, STDOUT_FILENO) >= 0 && dup2(errors, STDERR_FILENO) >= 0) {
-		close_range(STDERR_FILENO + 1, ~0u, 0);
-		execv(arguments[0], arguments);
-	}
-	_exit(127);
+	if (privileges_limit(RLIMIT_CPU, FLAMEGRAPH_SECONDS_MAX) || privileges_limit(RLIMIT_CORE, 0) ||
+	    /* Sanitizers reserve terabytes. */
+	    (!HAS_SANITIZER && privileges_limit(RLIMIT_AS, FLAMEGRAPH_MEMORY_MAX)))
+		_exit(CHILD_NOT_EXECUTED);
 }
 
 /* Returns 0 or a negative errno. */
-static int child_start(struct child *child, char **arguments)
+static int start(struct reader *reader, char **arguments)
 {
-	int output[2], errors[2];
-	if (pipe2(output, O_CLOEXEC))
-		return -errno;
-	if (pipe2(errors, O_CLOEXEC)) {
-		int result = -errno;
-		close(output[0]);
+	int output[2] = { -1, -1 }, errors[2] = { -1, -1 };
+	int result = pipe2(output, O_CLOEXEC) || pipe2(errors, O_CLOEXEC) ? -errno : 0;
+	const struct child_setup setup = { .path = arguments[0],
+					   .arguments = arguments,
+					   .streams = (const int[]){ -1, output[1], errors[1] },
+					   .dies_with_us = true,
+					   .prepare = limit_resources };
+	if (!result)
+		result = child_start(&reader->child, &setup);
+	if (output[1] >= 0)
 		close(output[1]);
-		return result;
-	}
-	child->pid = fork();
-	int result = child->pid < 0 ? -errno : 0;
-	if (!child->pid)
-		run_child(arguments, output[1], errors[1]);
-	close(output[1]);
-	close(errors[1]);
-	child->output = output[0];
-	child->errors = errors[0];
+	if (errors[1] >= 0)
+		close(errors[1]);
+	reader->output = output[0];
+	reader->errors = errors[0];
 	return result;
 }
 
@@ -98,13 +87,13 @@ static void keep_end(struct text *messages)
 }
 
 /* Reads both pipes to their end. Returns 0, or -ETIME, -ECANCELED, -EFBIG, -ENOMEM. */
-static int child_read(struct child *child, int stop, struct text *page, struct text *messages)
+static int read_pipes(struct reader *reader, int stop, struct text *page, struct text *messages)
 {
 	uint64_t end = clock_monotonic() + FLAMEGRAPH_SECONDS_MAX * NANOSECONDS_PER_SECOND;
-	while (child->output >= 0 || child->errors >= 0) {
+	while (reader->output >= 0 || reader->errors >= 0) {
 		uint64_t now = clock_monotonic();
-		struct pollfd pipes[] = { { .fd = child->output, .events = POLLIN },
-					  { .fd = child->errors, .events = POLLIN },
+		struct pollfd pipes[] = { { .fd = reader->output, .events = POLLIN },
+					  { .fd = reader->errors, .events = POLLIN },
 					  { .fd = stop, .events = POLLIN } };
 		if (now >= end)
 			return -ETIME;
@@ -115,9 +104,9 @@ static int child_read(struct child *child, int stop, struct text *page, struct t
 			continue;
 		if (pipes[2].revents)
 			return -ECANCELED;
-		if (pipes[0].revents && !read_pipe(&child->output, page, FLAMEGRAPH_SIZE_MAX))
+		if (pipes[0].revents && !read_pipe(&reader->output, page, FLAMEGRAPH_SIZE_MAX))
 			return page->failed ? -ENOMEM : -EFBIG;
-		if (pipes[1].revents && !read_pipe(&child->errors, messages, SIZE_MAX))
+		if (pipes[1].revents && !read_pipe(&reader->errors, messages, SIZE_MAX))
 			return -ENOMEM;
 		keep_end(messages);
 	}
@@ -125,20 +114,19 @@ static int child_read(struct child *child, int stop, struct text *page, struct t
 }
 
 /* Returns 0 if the process wrote a page, also one whose messages report damaged segments. */
-static int child_run(struct child *child, const struct flamegraph *flamegraph, char **arguments, struct text *page,
-		     struct text *messages)
+static int run(struct reader *reader, const struct flamegraph *flamegraph, char **arguments, struct text *page,
+	       struct text *messages)
 {
-	int result = child_start(child, arguments), status = 0;
+	int result = start(reader, arguments);
+	if (!result)
+		result = read_pipes(reader, flamegraph->stop, page, messages);
+	if (!result)
+		child_wait(&reader->child, END_TIME);
+	child_close(&reader->child);
+	int status = reader->child.status;
 	if (result)
 		return result;
-	result = child_read(child, flamegraph->stop, page, messages);
-	if (result)
-		kill(child->pid, SIGKILL);
-	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (result)
-		return result;
-	return WIFEXITED(status) && WEXITSTATUS(status) <= 1 && page->size ? 0 : -EIO;
+	return status != -1 && WIFEXITED(status) && WEXITSTATUS(status) <= 1 && page->size ? 0 : -EIO;
 }
 
 static void explain(int result, const struct text *messages, struct text *why)
@@ -217,17 +205,17 @@ int flamegraph_append(struct flamegraph *flamegraph, const struct flamegraph_ran
 	     output[] = "-o", standard[] = "-", quiet[] = "-q";
 	char *one[] = { program, quiet, replay, after, sink, name, output, standard, NULL };
 	char *two[] = { program, quiet, difference, before, after, sink, name, output, standard, NULL };
-	struct child child = { .output = -1, .errors = -1 };
+	struct reader reader = { .child = CHILD_NONE, .output = -1, .errors = -1 };
 	int result = -ENOMEM;
 	if (atomic_fetch_add(&flamegraph->running, 1) >= FLAMEGRAPH_PROCESSES_MAX)
 		result = -EBUSY;
 	else if (program && after && (before || !baseline))
-		result = child_run(&child, flamegraph, baseline ? two : one, page, &messages);
+		result = run(&reader, flamegraph, baseline ? two : one, page, &messages);
 	atomic_fetch_sub(&flamegraph->running, 1);
-	if (child.output >= 0)
-		close(child.output);
-	if (child.errors >= 0)
-		close(child.errors);
+	if (reader.output >= 0)
+		close(reader.output);
+	if (reader.errors >= 0)
+		close(reader.errors);
 	if (result)
 		explain(result, &messages, why);
 	return result;
