@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/saturating.h"
 #include "records/record_batch.h"
 
 /* A batch is sent at this many bytes: 900 samples, more than most drains return. */
@@ -82,4 +83,30 @@ int record_batch_add_finding(struct record_batch *batch, const struct record_fin
 		.threshold = finding->threshold,
 	};
 	return record_batch_append(batch, &record.header);
+}
+
+int record_batch_add_histogram(struct record_batch *batch, const struct record_histogram *histogram, uint64_t time)
+{
+	struct {
+		struct iaprof_record_histogram head;
+		uint64_t buckets[IAPROF_HISTOGRAM_BUCKET_COUNT_MAX];
+	} record = {
+		.head = { .header = { .size = (uint32_t)(sizeof record.head +
+							 histogram->bucket_count * sizeof(uint64_t)),
+				      .type = IAPROF_RECORD_HISTOGRAM,
+				      .time = time },
+			  .begin = histogram->begin,
+			  .sum = histogram->sum,
+			  .maximum = histogram->maximum,
+			  .bucket_count = histogram->bucket_count },
+	};
+	for (uint32_t i = 0; i < histogram->bucket_count; i++) {
+		record.buckets[i] = histogram->buckets[i];
+		saturating_increase(&record.head.count, histogram->buckets[i]);
+	}
+	if (!record.head.count)
+		return 0;
+	record.head.name = record_batch_text(batch, histogram->name);
+	record.head.unit = record_batch_text(batch, histogram->unit);
+	return record_batch_append(batch, &record.head.header);
 }

@@ -41,3 +41,14 @@ struct record_finding {
 	uint32_t pid; /* 0: none */
 };
 int record_batch_add_finding(struct record_batch *batch, const struct record_finding *finding, uint64_t time);
+
+/* At most 64 buckets. */
+struct record_histogram {
+	const char *name, *unit;
+	uint64_t begin;        /* of the time in which it was collected */
+	uint64_t sum, maximum; /* of the values */
+	const uint64_t *buckets;
+	uint32_t bucket_count;
+};
+/* Appends a histogram, unless it is empty. */
+int record_batch_add_histogram(struct record_batch *batch, const struct record_histogram *histogram, uint64_t time);
