@@ -2,6 +2,10 @@
 /*
  * The Level Zero libraries that processes have mapped, and the probes in them. Libraries are recognised by file name,
  * and each file is attached to once, in whichever mount namespaces it appears.
+ *
+ * Graph functions have no symbols: a program obtains their addresses in a table from the NPU's user-space driver. When
+ * it does, the BPF programs report the table, and the functions are attached to in the driver's file, for all processes
+ * from then on. Owned by one thread.
  */
 #pragma once
 
@@ -9,6 +13,7 @@
 #include <stdint.h>
 #include <iaprof/host.h>
 #include "ivpu_shared.h"
+#include "layers.h"
 #include "process/mapped_file_queue.h"
 #include "process/process_file.h"
 
@@ -17,6 +22,7 @@
 
 struct ivpu_bpf;
 struct bpf_link;
+struct ring_buffer;
 
 struct api_library {
 	struct process_file file; /* identifies the file across devices */
@@ -34,24 +40,27 @@ struct api_libraries {
 	bool warned;        /* a warning about too many libraries was printed */
 
 	struct mapped_file_queue queue;
+	struct {
+		struct ring_buffer *ring;
+		uint32_t taken; /* since the last search */
+		bool warned;    /* a warning about functions that could not be attached to was printed */
+	} tables;               /* of graph functions */
+	struct layers *layers;  /* attached to the function that returns profiling data */
 };
 
 /* The BPF programs are loaded. Returns 0 or a negative errno after host->fail(). Free with api_libraries_free(). */
-int api_libraries_begin(struct api_libraries *libraries, const struct iaprof_host *host, struct ivpu_bpf *skeleton);
+int api_libraries_begin(struct api_libraries *libraries, const struct iaprof_host *host, struct ivpu_bpf *skeleton,
+			struct layers *layers);
 
 /* Queues a file that a process mapped, if it may be such a library. Any thread. */
 void api_libraries_add(struct api_libraries *libraries, const struct iaprof_mapped_file *file);
-/* Parses the queued files and attaches to them. A file that cannot be attached to causes a warning, not an error. */
-void api_libraries_search(struct api_libraries *libraries);
-
 /*
- * Returns the library of a file, added if it is new, or NULL if there are too many. For the thread that calls
- * api_libraries_search().
+ * Parses the queued files and the reported tables, and attaches to their functions. A file that cannot be attached to
+ * causes a warning, not an error. Called when one of the descriptors queue.wake and that of the tables is readable.
  */
-struct api_library *api_libraries_get(struct api_libraries *libraries, int descriptor, const struct stat *status);
-/* Attaches to a function at a file offset, once. Returns 0 or a negative errno. */
-int api_library_attach(struct api_libraries *libraries, struct api_library *library, int descriptor, uint32_t function,
-		       uint64_t offset);
+void api_libraries_search(struct api_libraries *libraries);
+/* Readable when a table was reported; -1: not started. */
+int api_libraries_table_descriptor(const struct api_libraries *libraries);
 
 void api_libraries_detach(struct api_libraries *libraries);
 void api_libraries_free(struct api_libraries *libraries);

@@ -234,21 +234,6 @@ static struct ivpu_processor totals_read(const struct call_drain *counts)
 	return sum;
 }
 
-uint64_t call_drain_buffer_bytes(const struct call_drain *counts, struct npu_use *use)
-{
-	const struct bpf_map *sizes = counts->probes->skeleton->maps.buffer_sizes;
-	uint64_t key = 0, bytes;
-
-	/* Keys are only added, so the iteration sees each. The loop is bounded in case the map changes. */
-	for (uint32_t i = 0; i < bpf_map__max_entries(sizes); i++) {
-		if (bpf_map_get_next_key(bpf_map__fd(sizes), i ? &key : NULL, &key))
-			break;
-		if (!bpf_map_lookup_elem(bpf_map__fd(sizes), &key, &bytes))
-			npu_use_add_allocated(use, (uint32_t)(key >> 32), (uint32_t)key, bytes);
-	}
-	return totals_read(counts).buffer_bytes;
-}
-
 static int set_drain(struct call_drain *counts, uint32_t set)
 {
 	const struct iaprof_host *host = counts->host;
@@ -368,6 +353,11 @@ static uint64_t calls_in_flight(const struct call_drain *counts)
 			sum += calls.depth;
 	}
 	return sum;
+}
+
+uint64_t call_drain_buffer_bytes(const struct call_drain *counts)
+{
+	return totals_read(counts).buffer_bytes;
 }
 
 int call_drain_finish(struct call_drain *counts)

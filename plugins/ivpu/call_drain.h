@@ -8,10 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
-#include "call_records.h"
+#include "npu/call_records.h"
 #include "ivpu_shared.h"
 #include "call_tree.h"
-#include "npu_use.h"
 #include "bpf/cpu_table.h"
 #include "bpf/map_table.h"
 #include "probes.h"
@@ -67,8 +66,8 @@ int call_drain_begin(struct call_drain *counts);
 int call_drain_turn(struct call_drain *counts);
 /* Emits calls that the BPF programs sent one by one. Bounded: more may be left. */
 int call_drain_events(struct call_drain *counts);
-/* Returns the size of all buffers that programs allocated, and adds it to its users and their contexts. */
-uint64_t call_drain_buffer_bytes(const struct call_drain *counts, struct npu_use *use);
+/* Returns the size of all buffers that programs allocated. */
+uint64_t call_drain_buffer_bytes(const struct call_drain *counts);
 /* Readable when half of the ring buffer is used; -1: no ring buffer. */
 int call_drain_descriptor(const struct call_drain *counts);
 /* The BPF programs are detached. */

@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See call_tree.h. */
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
 #include <iaprof/record.h>
 #include "api_functions.h"
-#include "call_graph.h"
-#include "driver_functions.h"
+#include "npu/call_graph.h"
+#include "npu/driver_functions.h"
 #include "call_tree.h"
-
-struct known_node {
-	uint64_t hash;
-	uint32_t id;
-};
-
-static int compare_nodes(const void *left, const void *right)
-{
-	const struct known_node *one = left, *other = right;
-
-	return (one->hash > other->hash) - (one->hash < other->hash);
-}
 
 bool call_tree_init(struct call_tree *known, struct call_records *records, const struct function_list *list,
 		    int parents)
@@ -33,8 +20,7 @@ bool call_tree_init(struct call_tree *known, struct call_records *records, const
 
 void call_tree_free(struct call_tree *known)
 {
-	tdestroy(known->nodes, free);
-	known->nodes = NULL;
+	keyed_array_free(&known->nodes);
 	free(known->places);
 	known->places = NULL;
 }
@@ -64,9 +50,7 @@ static uint32_t function_id(struct call_tree *known, uint32_t index, uint64_t ti
 
 static uint32_t context_id(struct call_tree *known, const char *name, uint64_t time)
 {
-	uint32_t function = call_records_function(known->records, name, NULL, IAPROF_CALL_CONTEXT, time);
-
-	return function ? call_records_node(known->records, 0, function, time) : 0;
+	return call_records_named_node(known->records, 0, name, NULL, IAPROF_CALL_CONTEXT, time);
 }
 
 /* Returns the ioctl that a function handles when a program called it, or NULL. */
@@ -78,14 +62,6 @@ static const char *request_name(const struct call_tree *known, uint32_t index, u
 	if (!is_outermost || index >= known->list->count)
 		return NULL;
 	return ivpu_function_find(known->list->functions[index].name)->ioctl_name;
-}
-
-/* Returns the id of an ioctl's node below a parent, or 0 when out of memory. */
-static uint32_t request_id(struct call_tree *known, const char *name, uint32_t parent, uint64_t time)
-{
-	uint32_t function = call_records_function(known->records, name, NULL, IAPROF_CALL_IOCTL, time);
-
-	return function ? call_records_node(known->records, parent, function, time) : 0;
 }
 
 /* Sets the place of a driver function's node. */
@@ -114,10 +90,9 @@ static bool node_id(struct call_tree *known, uint64_t hash, uint64_t time, uint3
 	if (hash == IVPU_ROOT_INTERRUPT)
 		return (*id = context_id(known, "[interrupt]", time)) != 0;
 
-	struct known_node wanted = { .hash = hash };
-	struct known_node *const *found_node = tfind(&wanted, &known->nodes, compare_nodes);
-	if (found_node) {
-		*id = (*found_node)->id;
+	const struct known_node *known_node = keyed_array_get(&known->nodes, &hash);
+	if (known_node) {
+		*id = known_node->id;
 		return true;
 	}
 	uint64_t parent_hash;
@@ -131,21 +106,16 @@ static bool node_id(struct call_tree *known, uint64_t hash, uint64_t time, uint3
 		  : !(parent = context_id(known, "[other calls]", time)))
 		return false;
 	const char *request = found ? request_name(known, hash & (IVPU_FUNCTIONS_MAX - 1), parent_hash) : NULL;
-	if (request && !(parent = request_id(known, request, parent, time)))
+	if (request &&
+	    !(parent = call_records_named_node(known->records, parent, request, NULL, IAPROF_CALL_IOCTL, time)))
 		return false;
 	*id = call_records_node(known->records, parent, function, time);
 	if (*id && *id != parent)
 		place_set(known, *id, parent, hash & (IVPU_FUNCTIONS_MAX - 1));
 	if (!*id || !found)
 		return *id != 0;
-	struct known_node *node = malloc(sizeof *node);
-	if (!node)
-		return false;
-	*node = (struct known_node){ .hash = hash, .id = *id };
-	if (tsearch(node, &known->nodes, compare_nodes))
-		return true;
-	free(node);
-	return false;
+	const struct known_node added = { .key = hash, .id = *id };
+	return keyed_array_add(&known->nodes, &added) != POSITION_NONE;
 }
 
 const struct call_place *call_tree_place(const struct call_tree *known, uint32_t id)

@@ -7,10 +7,11 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "call_records.h"
+#include "base/keyed_array.h"
+#include "npu/call_records.h"
 #include "function_list.h"
 #include "ivpu_shared.h"
-#include "phases.h"
+#include "npu/driver_functions.h"
 
 /* What the callers of a node determine. */
 struct call_place {
@@ -19,11 +20,16 @@ struct call_place {
 	bool begins_phase; /* its caller belongs to another phase */
 };
 
+struct known_node {
+	uint64_t key; /* hash */
+	uint32_t id;
+};
+
 struct call_tree {
 	struct call_records *records;
 	const struct function_list *list;
-	int parents;                            /* the BPF map of each node's parent */
-	void *nodes;                            /* search tree of the known nodes, by hash */
+	int parents; /* the BPF map of each node's parent */
+	KEYED_ARRAY(struct known_node) nodes;
 	uint32_t functions[IVPU_FUNCTIONS_MAX]; /* ids in records, by index; 0: not yet defined */
 	struct call_place *places;              /* CALL_NODES_MAX + 1, by id of the node */
 };

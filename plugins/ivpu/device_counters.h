@@ -5,9 +5,9 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
-#include "device.h"
-#include "npu_energy.h"
+#include "npu/device.h"
 #include "records/record_batch.h"
 
 /* Documentation/ABI/testing/sysfs-driver-ivpu, Linux 6.10: reading more often than this keeps the device awake. */
@@ -21,6 +21,13 @@ enum device_counter {
 	DEVICE_COUNTER_AWAKE,
 	DEVICE_COUNTER_POWER,
 	DEVICE_COUNTER_COUNT
+};
+
+/* The energy that the NPU has used, from Intel Platform Monitoring Technology (PMT). */
+struct npu_energy {
+	char path[PATH_MAX]; /* of the telemetry; "" if the product is not known, or has none */
+	uint32_t offset;
+	double joules; /* of a unit */
 };
 
 struct device_counters {

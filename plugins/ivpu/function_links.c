@@ -13,7 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "base/machine.h"
-#include "driver_functions.h"
+#include "npu/driver_functions.h"
 #include "ivpu_shared.h"
 #include "function_links.h"
 #include "ivpu.bpf.skel.h"
@@ -71,11 +71,21 @@ struct function_links function_links_none(void)
 	return (struct function_links){ .multi = { -1, -1 } };
 }
 
+/* The argument of a function that leads to the context that its calls are for. */
+static enum ivpu_context_argument context_argument(const char *function)
+{
+	if (ivpu_function_find(function)->flags & IVPU_FUNCTION_IOCTL)
+		return IVPU_CONTEXT_OF_THIRD;
+	if (!strcmp(function, "ivpu_open") || !strcmp(function, "ivpu_postclose"))
+		return IVPU_CONTEXT_OF_SECOND;
+	return !strcmp(function, "ivpu_gem_bo_free") ? IVPU_CONTEXT_OF_BUFFER : IVPU_CONTEXT_NONE;
+}
+
 static uint64_t cookie_of(const struct function_list *list, uint32_t index)
 {
 	const struct listed_function *function = &list->functions[index];
 
-	return IVPU_COOKIE(index, function->measured, ivpu_function_find(function->name)->argument);
+	return IVPU_COOKIE(index, function->measured, context_argument(function->name));
 }
 
 /*

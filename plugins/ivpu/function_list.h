@@ -47,3 +47,9 @@ void function_list_free(struct function_list *list);
 
 /* Returns a function of this name, or NULL. */
 const struct listed_function *function_list_find(const struct function_list *list, const char *name);
+
+/* These report how the functions differ from those that npu/driver_functions.h knows. */
+/* Well-known functions that this driver lacks, or that cannot be traced. */
+void function_list_report_missing(const struct iaprof_host *host, const struct function_list *list);
+/* Functions that belong to no group: newer drivers have them. */
+void function_list_report_unknown(const struct iaprof_host *host, const struct function_list *list);

@@ -7,10 +7,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "base/keyed_array.h"
-#include "busy_times.h"
-#include "device.h"
-#include "job_format.h"
-#include "job_queue.h"
+#include "npu/use.h"
+#include "npu/device.h"
+#include "job_events.h"
 #include "job_shared.h"
 #include "jobs.h"
 #include "module_types.h"

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <iaprof/host.h>
 #include "base/keyed_array.h"
-#include "call_records.h"
+#include "npu/call_records.h"
 
 struct npu_layers_bpf;
 struct bpf_link;

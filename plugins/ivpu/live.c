@@ -4,65 +4,27 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "api_libraries.h"
-#include "call_drain.h"
-#include "driver_functions.h"
-#include "entry_counts.h"
-#include "finding_records.h"
-#include "function_list.h"
-#include "function_report.h"
-#include "graph_functions.h"
-#include "jobs.h"
-#include "latency.h"
-#include "records/listening_host.h"
-#include "live.h"
-#include "live_statistics.h"
-#include "live_use.h"
-#include "npu_check.h"
-#include "npu_users.h"
-#include "probes.h"
-#include "use_tables.h"
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "bpf/support.h"
-#include "bpf/unwinder.h"
+#include "live.h"
+#include "npu/driver_functions.h"
+#include "npu/report.h"
+#include "npu_check.h"
 #include "ivpu.bpf.skel.h"
-#include "device_counters.h"
 
-#define MODULE "intel_vpu"
 #define MILLISECOND 1e6
 /* How often a thread must check whether to stop: iaprof/plugin.h. */
 #define STOPPING_PERIOD UINT64_C(100000000) /* ns */
 /* Counter ids of NPUs follow those of call_drain.c. */
 #define FIRST_USAGE_COUNTER 16u
 
-struct live {
-	const struct iaprof_host *host;
-	struct live_options options;
-	struct function_list list;
-	const struct ivpu_function *functions[FUNCTION_LIST_MAX]; /* their descriptions; NULL: not looked up yet */
-	uint64_t calls[FUNCTION_LIST_MAX];
-	struct probes probes;
-	struct unwinder unwinder; /* for the stacks of Level Zero calls */
-	struct api_libraries libraries;
-	struct graph_functions graphs;
-	struct call_drain counts;
-	struct entry_counts entries; /* with only_entries */
-	struct layers layers;
-	struct live_statistics statistics;
-	struct live_use use;
-	struct device_counters usage;
-	struct listening_host jobs_host; /* jobs are optional: their failures do not end the run */
-	struct jobs jobs;
-	bool has_jobs;
-	uint64_t longest_job; /* ns from submission to completion, or to the end of the run */
-	uint64_t usage_time;  /* time of the last reading */
-	uint64_t begin;
-	bool started;
-};
+static bool counts_entries(const struct live *live)
+{
+	return live->options.mode == LIVE_MODE_ENTRIES;
+}
 
 static bool is_hot(const char *function)
 {
@@ -79,33 +41,46 @@ static bool is_measured(const char *function)
 	       known->event == IVPU_EVENT_BUFFER_CREATE;
 }
 
-static int functions_read(struct function_list *list, const struct iaprof_host *host,
-			  const struct live_options *options)
+static int functions_read(const struct live *live, struct function_list *list, const struct iaprof_host *host)
 {
 	/* The driver is always a module. */
-	if (access("/sys/module/" MODULE, F_OK) != 0)
+	if (access("/sys/module/" NPU_DRIVER, F_OK) != 0)
 		return host->fail(host, ENODEV,
-				  "no Intel NPU: module " MODULE " is not loaded (`modprobe " MODULE
-				  "`, Linux 6.3 or newer, or read bpftrace output with input=FILE)");
+				  "no Intel NPU: module " NPU_DRIVER " is not loaded (`modprobe " NPU_DRIVER
+				  "`, Linux 6.3 or newer; -s ivpu-trace reads a trace of another machine)");
 	int result = bpf_support_check(host);
 	if (result)
 		return result;
 	const struct function_list_wanted wanted = {
-		.module = MODULE,
-		.patterns = options->functions,
-		.is_left_out = options->hot ? NULL : is_hot,
+		.module = NPU_DRIVER,
+		.patterns = live->options.functions,
+		.is_left_out = live->options.hot ? NULL : is_hot,
 		.is_measured = is_measured,
 	};
 	return function_list_read(list, host, &wanted);
 }
 
-int live_probe(const struct iaprof_host *host, const struct live_options *options)
+int live_configure(const struct iaprof_host *host, void *instance)
+{
+	struct live *live = instance;
+
+	live->options.api &= !counts_entries(live);
+	return 0;
+}
+
+int live_probe(const struct iaprof_host *host, void *instance)
 {
 	struct function_list list = { 0 };
-	int result = functions_read(&list, host, options);
+	int result = functions_read(instance, &list, host);
 
 	function_list_free(&list);
 	return result;
+}
+
+void live_check(const struct iaprof_host *host, void *instance)
+{
+	if (IAPROF_HOST_HAS(host, check_item))
+		npu_check_all(host, ((const struct live *)instance)->options.functions);
 }
 
 static void statistics_add_calls(void *context, uint32_t index, const struct calls *calls,
@@ -114,12 +89,12 @@ static void statistics_add_calls(void *context, uint32_t index, const struct cal
 	struct live *live = context;
 	struct ivpu_running *running = &live->statistics.running;
 
-	if (!live->functions[index])
-		live->functions[index] = ivpu_function_find(live->list.functions[index].name);
-	const struct ivpu_function *function = live->functions[index];
-	live->calls[index] += calls->count;
+	if (!live->functions[index].known)
+		live->functions[index].known = ivpu_function_find(live->list.functions[index].name);
+	const struct ivpu_function *function = live->functions[index].known;
+	live->functions[index].calls += calls->count;
 	/* Without nesting, polls cannot be distinguished from messages, and without times, rare boots from a loop. */
-	bool is_unclear = live->options.only_entries &&
+	bool is_unclear = counts_entries(live) &&
 			  (function->event == IVPU_EVENT_IPC_HANDLER || function->event == IVPU_EVENT_BOOT);
 	if (is_unclear)
 		live_statistics_add_other(&live->statistics, function, calls->count);
@@ -143,10 +118,7 @@ static void job_has_begun(void *context, uint32_t owner, uint64_t time)
 static void job_is_over(void *context, const struct iaprof_record_job *job, const char *thread_name)
 {
 	struct live *live = context;
-	uint64_t duration = job->submitted && job->header.time > job->submitted ? job->header.time - job->submitted : 0;
 
-	if (duration > live->longest_job)
-		live->longest_job = duration;
 	live_use_add_job(&live->use, job, thread_name);
 	if (job->state == IAPROF_JOB_IN_FLIGHT)
 		return;
@@ -188,36 +160,84 @@ static void layers_open(struct live *live)
 	layers_free(&live->layers);
 }
 
-int live_prepare(struct live **prepared, const struct iaprof_host *host, const struct live_options *options)
+static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
 {
-	struct live *live = *prepared = calloc(1, sizeof *live);
+	struct live *live = instance;
 
-	if (!live)
-		return host->fail(host, ENOMEM, "out of memory");
+	if (live->libraries.host)
+		api_libraries_add(&live->libraries, file);
+	return 0;
+}
+
+static int requests_ready(void *instance, int fd, uint32_t ready)
+{
+	struct live *live = instance;
+
+	unwinder_ask(&live->unwinder);
+	python_stacks_read(&live->counts.python);
+	return 0;
+}
+
+static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+			   const struct iaprof_unwind_process *process)
+{
+	struct live *live = instance;
+
+	python_stacks_take(&live->counts.python, table, process);
+	return unwinder_take(&live->unwinder, table, process);
+}
+
+/* Starts tracing Level Zero functions. */
+static int api_open(struct live *live)
+{
+	layers_open(live);
+	int result = api_libraries_begin(&live->libraries, live->host, live->probes.skeleton, &live->layers);
+	if (result == 0 && IAPROF_HOST_HAS(live->host, watch_mapped_files))
+		result = live->host->watch_mapped_files(live->host, file_mapped);
+	return result;
+}
+
+static int unwinding_open(struct live *live)
+{
+	const struct unwinder_maps maps = UNWINDER_MAPS(live->probes.skeleton);
+	const struct python_maps python = PYTHON_MAPS(live->probes.skeleton);
+
+	if (!live->probes.use_tables)
+		return 0;
+	int result = unwinder_open(&live->unwinder, live->host, &maps, requests_ready, tables_received);
+	if (result || !live->probes.use_python)
+		return result;
+	return python_stacks_open(&live->counts.python, live->host, &python, (enum python_choice)live->options.python,
+				  requests_ready);
+}
+
+int live_prepare(const struct iaprof_host *host, void *instance)
+{
+	struct live *live = instance;
+	const struct live_options *options = &live->options;
+	const struct probes_options wanted = {
+		.way = (enum attach_method)options->attach,
+		.only_entries = counts_entries(live),
+		.take_stacks = options->api && options->stacks,
+		.use_python = options->python != PYTHON_NATIVE && IAPROF_HOST_HAS(host, intern_frame),
+		.ring_size = options->mode == LIVE_MODE_EVENTS
+				     ? bpf_ring_size(options->buffer, LIVE_RING_SIZE_MIN, LIVE_RING_SIZE_MAX)
+				     : 0,
+	};
+
 	live->host = host;
-	live->options = *options;
 	live->entries.drain = &live->counts;
-	int result = functions_read(&live->list, host, options);
+	int result = functions_read(live, &live->list, host);
 	if (result == 0)
-		result = probes_load(&live->probes, host, &live->list,
-				     &(struct probes_options){ .way = options->attach,
-							       .only_entries = options->only_entries,
-							       .take_stacks = options->api && options->stacks,
-							       .use_python = options->python != PYTHON_NATIVE &&
-									     IAPROF_HOST_HAS(host, intern_frame),
-							       .ring_size = options->ring_size });
+		result = probes_load(&live->probes, host, &live->list, &wanted);
 	if (result == 0)
 		result = call_drain_init(&live->counts, host, &live->probes, statistics_add_calls, live);
 	device_counters_init(&live->usage, "/sys");
 	if (result == 0)
 		jobs_open(live);
-	if (result == 0 && options->api)
-		layers_open(live);
-	if (result == 0 && options->api)
-		result = api_libraries_begin(&live->libraries, host, live->probes.skeleton);
-	if (result == 0 && options->api)
-		result = graph_functions_begin(&live->graphs, &live->libraries, &live->layers);
-	return result;
+	if (result == 0)
+		result = unwinding_open(live);
+	return result || !options->api ? result : api_open(live);
 }
 
 static void functions_report(const struct live *live)
@@ -227,12 +247,12 @@ static void functions_report(const struct live *live)
 	char way[96];
 
 	function_links_describe(&live->probes.links, live->probes.way, list->count, way, sizeof way);
-	host->log(host, IAPROF_LOG_INFO, "attached to %" PRIu32 " functions of " MODULE " in %.1f ms by %s",
+	host->log(host, IAPROF_LOG_INFO, "attached to %" PRIu32 " functions of " NPU_DRIVER " in %.1f ms by %s",
 		  list->count, (double)live->probes.attach_time / MILLISECOND, way);
 	host->metadata(host, "mode",
-		       live->options.only_entries ? "entries"
-		       : live->options.ring_size  ? "events"
-						  : "count");
+		       counts_entries(live)                     ? "entries"
+		       : live->options.mode == LIVE_MODE_EVENTS ? "events"
+								: "count");
 	host->metadata(host, "attached by", "%s", way);
 	host->metadata(host, "functions attached", "%" PRIu32 " of %" PRIu32, list->count, list->traceable);
 	host->metadata(host, "time to attach", "%.1f ms", (double)live->probes.attach_time / MILLISECOND);
@@ -244,8 +264,8 @@ static void functions_report(const struct live *live)
 		host->log(host, IAPROF_LOG_WARNING,
 			  "functions=%s matches %" PRIu32 " functions beyond the limit of %u (use narrower patterns)",
 			  live->options.functions, list->no_room, FUNCTION_LIST_MAX);
-	function_report_missing(host, list);
-	function_report_unknown(host, list);
+	function_list_report_missing(host, list);
+	function_list_report_unknown(host, list);
 }
 
 static void user_add(void *context, uint32_t pid)
@@ -256,8 +276,9 @@ static void user_add(void *context, uint32_t pid)
 	bpf_map_update_elem(bpf_map__fd(live->probes.skeleton->maps.npu_users), &pid, &one, BPF_ANY);
 }
 
-int live_start(struct live *live)
+int live_start(const struct iaprof_host *host, void *instance)
 {
+	struct live *live = instance;
 	struct record_batch *batch = &live->counts.records.batch;
 	int result = call_drain_begin(&live->counts);
 
@@ -302,13 +323,13 @@ static int events_emit(struct live *live)
 	return result || !live->has_jobs ? result : jobs_turn(&live->jobs, &live->counts.records.batch);
 }
 
-static int take_turn(struct live *live)
+static int turn_end(struct live *live)
 {
 	int result = usage_read(live);
 
 	if (result == 0)
 		result = call_drain_turn(&live->counts);
-	if (result == 0 && live->options.only_entries)
+	if (result == 0 && counts_entries(live))
 		result = entry_counts_turn(&live->entries);
 	live_statistics_end_turn(&live->statistics, live->host->clock(live->host));
 	return result;
@@ -319,24 +340,24 @@ static void wait_for_events(struct live *live, uint64_t nanoseconds)
 {
 	struct pollfd wakes[] = { { .fd = live->libraries.host ? live->libraries.queue.wake : -1, .events = POLLIN },
 				  { .fd = call_drain_descriptor(&live->counts), .events = POLLIN },
-				  { .fd = graph_functions_descriptor(&live->graphs), .events = POLLIN } };
+				  { .fd = api_libraries_table_descriptor(&live->libraries), .events = POLLIN } };
 
 	poll(wakes, sizeof wakes / sizeof wakes[0],
 	     (int)((nanoseconds + (uint64_t)MILLISECOND - 1) / (uint64_t)MILLISECOND));
 	api_libraries_search(&live->libraries);
-	graph_functions_search(&live->graphs);
 }
 
-int live_run(struct live *live, uint64_t drain_period, const volatile int *stopping)
+int live_run(const struct iaprof_host *host, void *instance, const volatile int *stopping)
 {
-	const struct iaprof_host *host = live->host;
+	struct live *live = instance;
+	uint64_t drain_period = live->options.drain_period;
 	uint64_t next = host->clock(host) + drain_period;
 
 	while (!__atomic_load_n(stopping, __ATOMIC_ACQUIRE)) {
 		uint64_t now = host->clock(host);
 		int result = events_emit(live);
 		if (result == 0 && now >= next) {
-			result = take_turn(live);
+			result = turn_end(live);
 			next = now + drain_period;
 		}
 		if (result)
@@ -347,43 +368,10 @@ int live_run(struct live *live, uint64_t drain_period, const volatile int *stopp
 	return 0;
 }
 
-int live_watch_unwinding(struct live *live, iaprof_fd_callback *on_question, iaprof_unwind_callback *on_answer)
+int live_stop(const struct iaprof_host *host, void *instance)
 {
-	const struct unwinder_maps maps = UNWINDER_MAPS(live->probes.skeleton);
+	struct live *live = instance;
 
-	const struct python_maps python = PYTHON_MAPS(live->probes.skeleton);
-
-	if (!live->probes.use_tables)
-		return 0;
-	int result = unwinder_open(&live->unwinder, live->host, &maps, on_question, on_answer);
-	if (result || !live->probes.use_python)
-		return result;
-	return python_stacks_open(&live->counts.python, live->host, &python, live->options.python, on_question);
-}
-
-void live_ask_unwinding(struct live *live)
-{
-	unwinder_ask(&live->unwinder);
-	python_stacks_read(&live->counts.python);
-}
-
-int live_take_unwinding(struct live *live, const struct iaprof_unwind_table *table,
-			const struct iaprof_unwind_process *process)
-{
-	python_stacks_take(&live->counts.python, table, process);
-	return unwinder_take(&live->unwinder, table, process);
-}
-
-void live_file_mapped(struct live *live, const struct iaprof_mapped_file *file)
-{
-	if (live->libraries.host)
-		api_libraries_add(&live->libraries, file);
-}
-
-int live_stop(struct live *live)
-{
-	if (!live)
-		return 0;
 	api_libraries_detach(&live->libraries);
 	layers_detach(&live->layers);
 	probes_detach(&live->probes);
@@ -394,30 +382,33 @@ int live_stop(struct live *live)
 		result = jobs_stop(&live->jobs, &live->counts.records.batch);
 	if (result == 0)
 		result = call_drain_finish(&live->counts);
-	if (result == 0 && live->options.only_entries)
+	if (result == 0 && counts_entries(live))
 		result = entry_counts_turn(&live->entries);
 	live_statistics_end_turn(&live->statistics, live->host->clock(live->host));
 	return result;
 }
 
-int live_finish(struct live *live)
+int live_finish(const struct iaprof_host *host, void *instance)
 {
-	if (!live || !live->started)
+	struct live *live = instance;
+	if (!live->started)
 		return 0;
-	const struct iaprof_host *host = live->host;
 	struct record_batch *batch = &live->counts.records.batch;
 	uint64_t now = host->clock(host);
-	struct ivpu_statistics statistics = live_statistics_result(&live->statistics);
+	struct npu_report report = { .statistics = live_statistics_result(&live->statistics),
+				     .overview = &live->statistics.overview,
+				     .use = &live->use.use,
+				     .limits = &live->options.limits };
+	struct ivpu_statistics *statistics = &report.statistics;
 
 	/* Aggregated calls give only approximate completion times. */
 	if (live->has_jobs)
-		statistics.longest_job = (double)live->longest_job / 1e9;
-	statistics.ends_missed = live->has_jobs ? jobs_missed(&live->jobs) : 0;
-	statistics.created_bytes = call_drain_buffer_bytes(&live->counts, &live->use.use);
-	statistics.boot_polls = live->statistics.overview.boot_polls;
-	statistics.longest_boot = (double)latency_longest_boot(&live->probes) / 1e9;
+		statistics->jobs.longest = (double)live->use.use.longest.duration / 1e9;
+	statistics->jobs.ends_missed = live->has_jobs ? jobs_missed(&live->jobs) : 0;
+	statistics->buffers.bytes = call_drain_buffer_bytes(&live->counts);
+	statistics->boots.longest = (double)latency_longest_boot(&live->probes) / 1e9;
+	buffer_sizes_read(&live->probes, &live->use.use);
 	live_use_finish(&live->use, now - live->begin);
-	npu_use_describe(&live->use.use, &statistics);
 
 	host->metadata(host, "time to detach", "%.1f ms", (double)live->probes.detach_time / MILLISECOND);
 	if (live->libraries.functions)
@@ -428,44 +419,28 @@ int live_finish(struct live *live)
 	if (live->usage.failures)
 		host->log(host, IAPROF_LOG_WARNING, "cannot read the NPU's sysfs files: %" PRIu64 " failures",
 			  live->usage.failures);
-	struct ivpu_unknown_functions unknown = { 0 };
 	live->statistics.overview.hot_functions_left_out = live->list.left_out;
+	for (uint32_t i = 0; i < live->list.count; i++)
+		if (live->functions[i].known && live->functions[i].known->family == IVPU_FAMILY_OTHER)
+			ivpu_unknown_add(&report.unknown, live->list.functions[i].name, live->functions[i].calls);
 	int result = latency_send(&live->probes, batch, live->begin, now);
 	if (result == 0)
-		result = ivpu_overview_emit(batch, &live->statistics.overview, now);
-	for (uint32_t i = 0; i < live->list.count; i++)
-		if (live->functions[i] && live->functions[i]->family == IVPU_FAMILY_OTHER)
-			ivpu_unknown_add(&unknown, live->list.functions[i].name, live->calls[i]);
-	if (result == 0)
-		result = ivpu_unknown_emit(batch, &unknown, now);
-	if (result == 0)
-		result = npu_use_emit(&live->use.use, batch, &statistics, now);
-	if (result == 0)
-		result = ivpu_rates_emit(batch, &statistics, now);
-	if (result == 0)
-		result = ivpu_findings_emit(batch, &statistics, live->options.limits, now);
+		result = npu_report_emit(&report, batch, now);
 	return result ? result : call_records_flush(&live->counts.records);
 }
 
-void live_free(struct live *live)
+void live_destroy(const struct iaprof_host *host, void *instance)
 {
-	if (!live)
-		return;
+	struct live *live = instance;
+
 	jobs_free(&live->jobs);
 	layers_free(&live->layers);
 	entry_counts_free(&live->entries);
 	live_statistics_free(&live->statistics);
 	npu_use_free(&live->use.use);
 	call_drain_free(&live->counts);
-	graph_functions_free(&live->graphs);
 	api_libraries_free(&live->libraries);
 	unwinder_free(&live->unwinder);
 	probes_free(&live->probes);
 	function_list_free(&live->list);
-	free(live);
-}
-
-void live_check(const struct iaprof_host *host, const char *functions)
-{
-	npu_check_all(host, functions);
 }

@@ -1,50 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces the NPU driver's functions live: calls by process and call path, with their durations, and the NPU's counters.
- * Each function below implements one of the plugin's callbacks and runs on its thread.
+ * Each function below is a callback of the plugin (iaprof/plugin.h).
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <iaprof/host.h>
+#include <iaprof/plugin.h>
+#include "api_libraries.h"
 #include "bpf/python_stacks.h"
-#include "findings.h"
-#include "function_links.h"
+#include "bpf/unwinder.h"
+#include "call_drain.h"
+#include "device_counters.h"
+#include "function_list.h"
+#include "jobs.h"
+#include "kernel_sums.h"
+#include "layers.h"
+#include "live_statistics.h"
+#include "live_use.h"
+#include "npu/findings.h"
+#include "probes.h"
+#include "records/listening_host.h"
 
-struct live;
+enum live_mode { LIVE_MODE_COUNT, LIVE_MODE_EVENTS, LIVE_MODE_ENTRIES };
 
-/* The text and the limits are borrowed. */
+/* Range of the size of the ring buffer, in bytes. */
+#define LIVE_RING_SIZE_MIN (64u << 10)
+#define LIVE_RING_SIZE_MAX (1u << 30)
+
 struct live_options {
 	const char *functions; /* name patterns, separated by commas */
-	enum attach_method attach;
-	bool hot;          /* include functions called for each page */
-	bool api;          /* include Level Zero functions */
-	bool stacks;       /* record the stacks of Level Zero calls */
-	bool only_entries; /* count calls alone, without times and nesting */
-	enum python_choice python;
-	uint32_t ring_size; /* bytes of the ring buffer for individual calls; 0: calls are aggregated in the Linux
-			       kernel */
-	const struct ivpu_limits *limits;
+	bool hot;              /* include functions called for each page */
+	bool api;              /* include Level Zero functions */
+	bool stacks;           /* record the stacks of Level Zero calls */
+	uint64_t python;       /* enum python_choice */
+	uint64_t mode;         /* enum live_mode */
+	uint64_t attach;       /* enum attach_method */
+	uint64_t buffer;       /* bytes of the ring buffer for individual calls */
+	uint64_t drain_period; /* ns, the longest time between reads of the BPF maps */
+	struct ivpu_limits limits;
 };
 
-/* Checks the requirements. These return 0 or a negative errno after host->fail(). */
-int live_probe(const struct iaprof_host *host, const struct live_options *options);
-/* Sets *live, to be freed with live_free() in either case. */
-int live_prepare(struct live **live, const struct iaprof_host *host, const struct live_options *options);
-int live_start(struct live *live);
-/* The plugin's thread: emits calls at least every drain_period ns, until *stopping (iaprof/plugin.h). */
-int live_run(struct live *live, uint64_t drain_period, const volatile int *stopping);
-/* After live_prepare(): on_question calls live_ask_unwinding(), on_answer live_take_unwinding(). */
-int live_watch_unwinding(struct live *live, iaprof_fd_callback *on_question, iaprof_unwind_callback *on_answer);
-void live_ask_unwinding(struct live *live);
-int live_take_unwinding(struct live *live, const struct iaprof_unwind_table *table,
-			const struct iaprof_unwind_process *process);
-/* For host->watch_mapped_files(). */
-void live_file_mapped(struct live *live, const struct iaprof_mapped_file *file);
-int live_stop(struct live *live);
-int live_finish(struct live *live);
-void live_free(struct live *live); /* accepts NULL */
+/* An instance of the plugin. */
+struct live {
+	struct live_options options;
+	const struct iaprof_host *host;
+	struct function_list list;
+	struct {
+		const struct ivpu_function *known; /* NULL: not looked up yet */
+		uint64_t calls;
+	} functions[FUNCTION_LIST_MAX];
+	struct probes probes;
+	struct unwinder unwinder; /* for the stacks of Level Zero calls */
+	struct api_libraries libraries;
+	struct call_drain counts;
+	struct entry_counts entries; /* with LIVE_MODE_ENTRIES */
+	struct layers layers;
+	struct live_statistics statistics;
+	struct live_use use;
+	struct device_counters usage;
+	struct listening_host jobs_host; /* jobs are optional: their failures do not end the run */
+	struct jobs jobs;
+	bool has_jobs;
+	uint64_t usage_time; /* time of the last reading */
+	uint64_t begin;
+	bool started;
+};
 
-/* For --check. */
-void live_check(const struct iaprof_host *host, const char *functions);
+int live_configure(const struct iaprof_host *host, void *instance);
+int live_probe(const struct iaprof_host *host, void *instance);
+void live_check(const struct iaprof_host *host, void *instance);
+int live_prepare(const struct iaprof_host *host, void *instance);
+int live_start(const struct iaprof_host *host, void *instance);
+int live_run(const struct iaprof_host *host, void *instance, const volatile int *stopping);
+int live_stop(const struct iaprof_host *host, void *instance);
+int live_finish(const struct iaprof_host *host, void *instance);
+void live_destroy(const struct iaprof_host *host, void *instance);

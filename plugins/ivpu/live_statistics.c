@@ -20,11 +20,11 @@ void live_statistics_add(struct live_statistics *statistics, const struct ivpu_f
 	struct ivpu_overview *overview = &statistics->overview;
 	live_statistics_add_other(statistics, function, count);
 	if (function->family == IVPU_FAMILY_IPC && !in_boot)
-		statistics->running.statistics.ipc_calls += count;
+		statistics->running.statistics.messages.ipc_calls += count;
 	overview->knows_messages |= function->event == IVPU_EVENT_IPC_HANDLER;
 	overview->knows_polls |= in_boot;
 	if (function->event == IVPU_EVENT_IPC_HANDLER && in_boot)
-		overview->boot_polls += count;
+		statistics->running.statistics.boots.polls += count;
 	bool is_job = function->event == IVPU_EVENT_SUBMIT || function->event == IVPU_EVENT_DONE;
 	if (function->event == IVPU_EVENT_NONE || (function->event == IVPU_EVENT_IPC_HANDLER && in_boot) ||
 	    (is_job && statistics->knows_jobs))
@@ -241,17 +241,16 @@ void live_statistics_end_turn(struct live_statistics *statistics, uint64_t time)
 	statistics->jobs.count = 0;
 	statistics->turn_jobs = 0;
 	ivpu_running_advance(&statistics->running, time);
-	statistics->overview.messages = statistics->running.statistics.messages + statistics->window_messages;
 }
 
 struct ivpu_statistics live_statistics_result(const struct live_statistics *statistics)
 {
 	struct ivpu_statistics result = ivpu_running_statistics(&statistics->running);
-	result.messages = statistics->overview.messages;
+	result.messages.count += statistics->window_messages;
 	/* The last window is incomplete, but had this many messages in less than a second. */
-	if ((double)statistics->window_messages > result.message_rate) {
-		result.message_rate = (double)statistics->window_messages;
-		result.rate_jobs = statistics->window_jobs;
+	if ((double)statistics->window_messages > result.messages.rate) {
+		result.messages.rate = (double)statistics->window_messages;
+		result.messages.rate_jobs = statistics->window_jobs;
 	}
 	return result;
 }

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/array.h"
-#include "statistics.h"
+#include "npu/statistics.h"
 
 /* A job that was submitted or has ended. */
 struct live_job {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums the use of the NPU in a live run: by phase, with elapsed time, and by process and context. One thread. */
+/*
+ * The use of the NPU in a live run: by phase, with elapsed time, and by process and context, with the processes that
+ * have an NPU open and the memory that they have there, from /proc. One thread.
+ */
 #pragma once
 
-#include "busy_times.h"
-#include "call_records.h"
 #include "call_tree.h"
-#include "npu_use.h"
+#include "npu/call_records.h"
+#include "npu/use.h"
 
 /* Initialise with {0}. */
 struct live_use {
@@ -24,3 +26,21 @@ void live_use_add_job(struct live_use *live, const struct iaprof_record_job *job
 void live_use_read_memory(struct live_use *live);
 /* Divides the length of the run (ns) among the phases: what no other phase has is idle. */
 void live_use_finish(struct live_use *live, uint64_t length);
+
+/* Descriptors of a process beyond these are not searched. */
+#define NPU_USER_DESCRIPTORS_MAX 65536u
+
+/* Calls found for each process that has an NPU open. proc is "/proc", or a copy for tests. */
+void npu_users_find(const char *proc, void (*found)(void *context, uint32_t pid), void *context);
+
+/*
+ * Reads the bytes of memory that a process has on NPUs, as Linux 7.2 reports them. Returns false if it has none open,
+ * or the driver does not report it.
+ */
+bool npu_user_memory(const char *proc, uint32_t pid, uint64_t *bytes);
+
+/*
+ * Adds the resident memory of a DRM client, in text like that of /proc/PID/fdinfo/FD (drm-usage-stats.rst). Returns
+ * false if there is none. Pure.
+ */
+bool drm_memory_parse(const char *text, uint64_t *bytes);

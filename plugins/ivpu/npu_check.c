@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#include "device.h"
+#include "npu/device.h"
 #include "function_list.h"
 #include "records/listening_host.h"
 #include "base/cleanup.h"

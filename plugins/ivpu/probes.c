@@ -10,7 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include "device.h"
+#include "npu/device.h"
 #include "ivpu_shared.h"
 #include "module_types.h"
 #include "probes.h"

@@ -33,7 +33,7 @@ for plugin in "$2"/*/iaprof-*.so; do
   name=${name%.so}
   case $name in
   replay) set -- "$1" "$2" "$3" "file=$3" ;;
-  ivpu) set -- "$1" "$2" "$3" "input=${3%/capture/*}/ivpu_trace/boot-and-job" ;;
+  ivpu-trace) set -- "$1" "$2" "$3" "input=${3%/capture/*}/ivpu_trace/boot-and-job" ;;
   top) set -- "$1" "$2" "$3" batch=yes ;;
   otlp | otlp-metrics) set -- "$1" "$2" "$3" "endpoint=http://127.0.0.1:$(cat "$all.port")" ;;
   pprof-push) set -- "$1" "$2" "$3" "url=http://127.0.0.1:$(cat "$all.port")" ;;

@@ -23,7 +23,7 @@ def record(name, samples):
 def record_calls(name, counts):
     """Calls of a driver, from a trace: {function: how often}"""
     write('trace', ''.join(f'kprobe:intel_vpu:{function}\n' * count for function, count in counts.items()))
-    iaprof('-q', '-s', 'ivpu:input=trace', '--record', name).completes()
+    iaprof('-q', '-s', 'ivpu-trace:input=trace', '--record', name).completes()
     return name
 
 

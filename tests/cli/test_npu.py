@@ -7,9 +7,9 @@ import re
 import threading
 import time
 
-from harness import case, equal, iaprof, main, read, require, screens, terminal, write
+from harness import NOTHING, Skip, case, equal, iaprof, main, read, require, screens, terminal, write
 
-PLUGIN = 'ivpu:input=trace,time-unit=ns'
+PLUGIN = 'ivpu-trace:input=trace,time-unit=ns'
 # One submission with two pages mapped, a message of the firmware.
 TRACE = ['ivpu_submit_ioctl', 'ivpu_bo_pin', 'ivpu_mmu_context_map_sgt', 'ivpu_mmu_context_map_page',
          'ivpu_mmu_context_map_page', 'ivpu_hw_irq_handler', 'ivpu_hw_ip_irq_handler_40xx', 'ivpu_ipc_irq_handler']
@@ -94,6 +94,15 @@ def live_table(columns):
     require('\x1b' not in outcome.out.rpartition('\x1b[J')[2], 'something is erased after the tables at the end')
 
 
+@case('without the driver, its source names the one that reads traces')
+def no_driver():
+    if os.path.exists('/sys/module/intel_vpu'):
+        raise Skip('this machine has an NPU')
+    outcome = iaprof('-s', 'ivpu', '-d', '1s', '-o', 'out')
+    equal(outcome.status, NOTHING, 'status')
+    require('-s ivpu-trace reads a trace of another machine' in outcome.err, outcome.err)
+
+
 @case('-q leaves the tables out')
 def quiet():
     write_trace()
@@ -106,7 +115,7 @@ def hostile_names():
     outcome = iaprof('-s', PLUGIN, '-o', 'out').completes().leaves('out')
     require('\x1b' not in outcome.err, 'an escape sequence')
     equal(read('out'), '[no program];ivpu_open 1\n', 'the flame graph')
-    require('warning: ivpu: trace: skipped lines that are not part of a trace of calls: line 2' in outcome.err, 'the skipped line is not reported')
+    require('warning: ivpu-trace: trace: skipped lines that are not part of a trace of calls: line 2' in outcome.err, 'the skipped line is not reported')
 
 
 if __name__ == '__main__':

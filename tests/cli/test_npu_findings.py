@@ -10,7 +10,7 @@ from npu_scenarios import SCENARIOS, findings_in, steady, unclear
 
 def findings(text):
     write('trace', text)
-    said = iaprof('-s', 'ivpu:input=trace', '-o', 'out').completes().err
+    said = iaprof('-s', 'ivpu-trace:input=trace', '-o', 'out').completes().err
     return findings_in(said), said
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One event list of the NPU's driver in each form that tools write: what a form carries is right and equal, what it does
-not carry is blank, and what is ambiguous is refused. The table of iaprof-ivpu(7) is CARRIES."""
+not carry is blank, and what is ambiguous is refused. The table of iaprof-ivpu-trace(7) is CARRIES."""
 import collections
 import csv
 import os
@@ -47,7 +47,7 @@ def event_list():
 def rows_of(text, *options):
     write('trace', text)
     pathlib.Path('rows').unlink(missing_ok=True)
-    outcome = iaprof('-s', ','.join(('ivpu:input=trace', *options)), '-k', 'csv:rows=events,output=rows,newline=lf')
+    outcome = iaprof('-s', ','.join(('ivpu-trace:input=trace', *options)), '-k', 'csv:rows=events,output=rows,newline=lf')
     outcome = outcome.completes().leaves('rows')
     with open('rows', encoding='utf-8', newline='') as file:
         rows = collections.defaultdict(list)
@@ -59,7 +59,7 @@ def rows_of(text, *options):
 def refusal(text, *options):
     write('trace', text)
     pathlib.Path('out').unlink(missing_ok=True)
-    outcome = iaprof('-s', ','.join(('ivpu:input=trace', *options)), '-o', 'out')
+    outcome = iaprof('-s', ','.join(('ivpu-trace:input=trace', *options)), '-o', 'out')
     require(outcome.status, f'not refused: {outcome.err}')
     return outcome.err
 
@@ -217,7 +217,7 @@ def mutated_units():
             require(f'contradicts its times, which are not in {wrong}' in said and f'in {name}, ' in said, said)
             # The user's setting is used, and a contradiction is reported.
             _, said = rows_of(bpftrace_columns(run, unit, wrong), f'time-unit={wrong}')
-            require('warning: ivpu: trace: times are hardly in' in said, said)
+            require('warning: ivpu-trace: trace: times are hardly in' in said, said)
         # Without a heading, magnitudes decide.
         rows, said = rows_of(bpftrace_columns(run, unit, heading=False))
         equal(counts_of(rows), run.counts(), f'counts in {name} without a heading')

@@ -3,13 +3,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "driver_functions.h"
-#include "findings.h"
-#include "trace_calls.h"
-#include "trace_form.h"
-#include "trace_histograms.h"
-#include "trace_units.h"
-#include "use_tables.h"
+#include "npu/driver_functions.h"
+#include "npu/findings.h"
+#include "calls.h"
+#include "form.h"
+#include "histograms.h"
+#include "clock.h"
+#include "npu/use_tables.h"
 
 static uint32_t ids;
 static uint64_t sent;
@@ -84,7 +84,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	const char *text = (const char *)bytes, *end = text + size;
 	uint64_t added = 0;
 	static struct trace_form form;
-	struct trace_histograms histograms = { 0 };
 	struct trace_units units = { 0 };
 	memset(&form, 0, sizeof form);
 	while (text < end) {
@@ -94,15 +93,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		trace_form_parse(&form, text, length, &line);
 		if (strnlen(line.name, sizeof line.name) == sizeof line.name ||
 		    strnlen(line.comm, sizeof line.comm) == sizeof line.comm ||
-		    strnlen(line.caller, sizeof line.caller) == sizeof line.caller || line.bucket > 63)
+		    strnlen(line.caller, sizeof line.caller) == sizeof line.caller)
 			abort();
 		bool is_named = line.kind == TRACE_LINE_CALL || line.kind == TRACE_LINE_COUNT;
 		if (is_named && !line.name[0])
 			abort();
-		if (line.kind == TRACE_LINE_BUCKET && trace_histograms_add(&histograms, &form, &line))
-			abort();
 		bool is_added = is_named || line.kind >= TRACE_LINE_RETURN;
-		if (is_added && line.kind != TRACE_LINE_BUCKET && trace_calls_add(&calls, &line))
+		if (is_added && trace_calls_add(&calls, &line))
 			abort();
 		if (line.kind == TRACE_LINE_CALL && line.time_kind >= TRACE_TIME_SECONDS)
 			trace_units_add(&units, &line, added % 2);
@@ -118,13 +115,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		abort();
 	if ((added || !calls.is_summed) && sent + calls.returns_expected != added)
 		abort();
-	if (npu_use_emit(&calls.phases.use, &calls.records.batch, &statistics, 1) ||
-	    trace_histograms_emit(&histograms, &calls.records.batch, 1))
+	if (npu_use_emit(&calls.use.use, &calls.records.batch, &statistics, 1) ||
+	    trace_histograms_emit(&form.histograms, &calls.records.batch, 1))
 		abort();
-	trace_histograms_free(&histograms);
 	ivpu_findings(&statistics, &limits, judge, NULL);
 	statistics = ivpu_running_statistics(&calls.running);
-	npu_use_describe(&calls.phases.use, &statistics);
+	npu_use_describe(&calls.use.use, &statistics);
 	ivpu_findings(&statistics, &limits, judge, NULL);
 	trace_calls_free(&calls);
 	return 0;

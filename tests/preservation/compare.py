@@ -56,9 +56,10 @@ class Case:
 
     def __init__(self, line):
         self.name, self.how, file, *options = line.split()
-        if self.how not in ('capture', 'text', 'ivpu', 'live'):
-            raise Wrong(f'{self.name}: {self.how!r} is neither capture, text, ivpu nor live')
+        if self.how not in ('capture', 'text', 'ivpu-trace', 'live'):
+            raise Wrong(f'{self.name}: {self.how!r} is neither capture, text, ivpu-trace nor live')
         self.file, self.options = HERE / file, options
+        self.reader = 'ivpu-trace'  # of traces
 
     def has_times(self):
         return self.how == 'capture'
@@ -72,8 +73,8 @@ class Case:
         file = folder / 'input'
         data = self.file.read_bytes()
         file.write_bytes(lzma.decompress(data) if self.file.suffix == '.xz' else data)
-        if self.how == 'ivpu':
-            return ['-s', ','.join([f'ivpu:input={file}', *self.options])]
+        if self.how == 'ivpu-trace':
+            return ['-s', ','.join([f'{self.reader}:input={file}', *self.options])]
         return ['-s', ','.join([f'replay:file={file}', *self.options])]
 
     def expected(self, folder):
@@ -306,8 +307,8 @@ class Renamed:
         """Returns the current name, '-' when it was removed."""
         if kind == 'frame' and self.how == 'live' and old in self.names['live-frame']:
             kind = 'live-frame'
-        if kind == 'source' and self.how == 'ivpu' and old in self.names['ivpu-source']:
-            kind = 'ivpu-source'
+        if kind in ('source', 'name') and self.how == 'ivpu-trace' and old in self.names['trace-source']:
+            kind = 'trace-source'
         entry = self.names[kind].get(old)
         if not entry or entry[0] == '-':
             return old
@@ -379,9 +380,9 @@ def without_wording(facts):
 
 
 def without_notes(facts):
-    """Returns facts without what source ivpu and the run say about a text input besides its calls: since issue 20, the
+    """Returns facts without what source ivpu-trace and the run say about a text input besides its calls: since issue 20, the
     groups of the write-up are families, there are phases, and the machine is not the one that read the text.
-    tests/plugin/test_ivpu.c and tests/cli/test_npu_forms.py test them."""
+    tests/plugin/test_ivpu_trace.c and tests/cli/test_npu_forms.py test them."""
     return collections.Counter({
         (view, columns): count for (view, columns), count in facts.items()
         if view != 'events' or (dict(columns).get('record') != 'metadata' and dict(columns).get('kind') != 'note')})
@@ -404,7 +405,7 @@ def compare(program, case, folder, renamed):
     if not expected:
         raise Wrong(f'{case.expected(folder).name} contains no facts')
     found = renamed.without_added(make_facts(program, case))
-    if case.how == 'ivpu':
+    if case.how == 'ivpu-trace':
         expected, found = without_notes(expected), without_notes(found)
     return differences(without_wording(expected), without_wording(found))
 
@@ -426,6 +427,7 @@ def main():
         cases = read_cases(options.list, options.cases)
         if options.write:
             for case in cases:
+                case.reader = 'ivpu'  # of 3560f6e
                 write_expected(case.expected(options.expected), make_facts(program, case))
             return 0
         renamed = Renamed(options.renamed)

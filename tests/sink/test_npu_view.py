@@ -579,7 +579,7 @@ def the_published_trace_is_shown(window):
     counts = collections.Counter(re.findall(r'^kprobe:intel_vpu:(\S+)$', text, re.MULTILINE))
     total = sum(counts.values())
     for mode in 'count', 'events':
-        told = summary_of('-s', f'ivpu:input={path},mode={mode}', '-k', 'flamegraph:output=page.html')
+        told = summary_of('-s', f'ivpu-trace:input={path},mode={mode}', '-k', 'flamegraph:output=page.html')
         reader = Reader(window, pathlib.Path('page.html'))
         calls = reader.figures()['calls']
         equal(calls, f'{total:,}' if total < 10000 else f'{float(f"{total / 1000:.3g}"):g}{THIN}k', 'calls')

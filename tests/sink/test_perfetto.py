@@ -390,8 +390,8 @@ DRIVER = ['ivpu_submit_ioctl', 'ivpu_bo_pin', 'ivpu_mmu_context_map_sgt', 'ivpu_
 
 def run_trace(lines, mode, path='driver.pftrace'):
     pathlib.Path('driver.txt').write_text(''.join(f'{line}\n' for line in lines), encoding='ascii')
-    with subprocess.Popen([os.environ['TEST_IAPROF'], '-q', '-s', f'ivpu:input=driver.txt,time-unit=ns,mode={mode}', '-k',
-                           f'perfetto:output={path}']) as process:
+    source = f'ivpu-trace:input=driver.txt,time-unit=ns,mode={mode}'
+    with subprocess.Popen([os.environ['TEST_IAPROF'], '-q', '-s', source, '-k', f'perfetto:output={path}']) as process:
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     equal(process.returncode, 0, 'status of the run')
@@ -410,7 +410,7 @@ def a_trace_of_the_driver_has_every_call(_):
     run_trace([f'{number * MS} kprobe:intel_vpu:{name}' for number, name in enumerate(names)], 'count')
     trace = Trace('driver.pftrace')
     equal([item for item in trace.slices if item.name in DRIVER], [], 'calls that are sums')
-    equal({name: round(trace.total('ivpu', name), 6) for name in DRIVER}, dict.fromkeys(DRIVER, 1000), 'sums')
+    equal({name: round(trace.total('ivpu-trace', name), 6) for name in DRIVER}, dict.fromkeys(DRIVER, 1000), 'sums')
     if can_ask():
         agree(trace)
 

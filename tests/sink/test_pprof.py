@@ -120,7 +120,7 @@ def npu_capture():
     lines = ['kprobe:intel_vpu:ivpu_open', *['kprobe:intel_vpu:ivpu_bo_create_ioctl', 'kprobe:intel_vpu:ivpu_bo_pin'] * 40,
              *['kprobe:intel_vpu:ivpu_submit_ioctl'] * 20]
     pathlib.Path('npu.txt').write_text('\n'.join(lines) + '\n', encoding='ascii')
-    subprocess.run([os.environ['TEST_IAPROF'], '-s', 'ivpu:input=npu.txt', '-k', 'pprof:output=npu.pb.gz', '-k',
+    subprocess.run([os.environ['TEST_IAPROF'], '-s', 'ivpu-trace:input=npu.txt', '-k', 'pprof:output=npu.pb.gz', '-k',
                     'folded:output=npu.folded'], check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     ours = sum(int(line.rsplit(' ', 1)[1]) for line in pathlib.Path('npu.folded').read_text(encoding='utf-8').splitlines())
     equal(ours, 101, 'calls')

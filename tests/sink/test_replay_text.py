@@ -84,7 +84,7 @@ def stacks_of_a_gpu_come_back():
 
 def a_run_of_the_npu_comes_back():
     write('trace', ''.join(f'kprobe:intel_vpu:{name}\n' for name in PROBES * 3))
-    iaprof('-q', '-s', 'ivpu:input=trace', '--record', 'capture')
+    iaprof('-q', '-s', 'ivpu-trace:input=trace', '--record', 'capture')
     comes_back(write('npu', iaprof('-q', '--replay', 'capture', '-k', 'folded').stdout))
     equal(sum(int(line.rsplit(' ', 1)[1]) for line in replay('npu').splitlines()), 3 * len(PROBES), 'calls')
 

@@ -12,7 +12,7 @@
 #include <iaprof/host.h>
 
 #include "device_counters.h"
-#include "npu_users.h"
+#include "live_use.h"
 #include "../run_suite.h"
 
 #define SECOND UINT64_C(1000000000)

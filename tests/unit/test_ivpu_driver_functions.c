@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver_functions.h"
+#include "npu/driver_functions.h"
 #include "npu_trace.h"
 #include "../run_suite.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <iaprof/record.h>
 
-#include "findings.h"
+#include "npu/findings.h"
 #include "../run_suite.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -14,24 +14,24 @@
 static const struct ivpu_statistics healthy = {
 	.seconds = 60,
 	.contexts = 2,
-	.messages = 6000,
-	.message_rate = 200,
-	.usual_rate = 100,
-	.ipc_calls = 60000,
-	.jobs = 600,
-	.jobs_done = 600,
-	.sees_done = true,
-	.longest_job = 5,
-	.page_maps = 8 * 16384,
-	.mappings = 200,
-	.buffers_created = 100,
-	.buffers_freed = 75,
-	.sees_freed = true,
-	.buffers_max = 25,
-	.buffers_first = 25,
-	.buffers_half = 57,
-	.buffers_last = 89,
-	.boots = 4,
+	.messages.count = 6000,
+	.messages.rate = 200,
+	.messages.usual_rate = 100,
+	.messages.ipc_calls = 60000,
+	.jobs.count = 600,
+	.jobs.done = 600,
+	.jobs.sees_done = true,
+	.jobs.longest = 5,
+	.mappings.pages = 8 * 16384,
+	.mappings.count = 200,
+	.buffers.created = 100,
+	.buffers.freed = 75,
+	.buffers.sees_freed = true,
+	.buffers.maximum = 25,
+	.buffers.first = 25,
+	.buffers.half = 57,
+	.buffers.last = 89,
+	.boots.count = 4,
 	.resumes = 4,
 };
 static const struct ivpu_limits defaults = IVPU_LIMITS_DEFAULT;
@@ -81,19 +81,19 @@ TEST(each_broken_number_finds_itself)
 	statistics = healthy;                                                                                          \
 	__VA_ARGS__;                                                                                                   \
 	expect(&statistics, name, value, threshold)
-	BREAK("npu-ipc-storm", 201, 200, statistics.message_rate = 201);
-	BREAK("npu-ipc-burst", 101, 100, statistics.message_rate = 101, statistics.usual_rate = 10);
-	BREAK("npu-ipc-per-job", 10001, 10000, statistics.ipc_calls = 6000600);
+	BREAK("npu-ipc-storm", 201, 200, statistics.messages.rate = 201);
+	BREAK("npu-ipc-burst", 101, 100, statistics.messages.rate = 101, statistics.messages.usual_rate = 10);
+	BREAK("npu-ipc-per-job", 10001, 10000, statistics.messages.ipc_calls = 6000600);
 	BREAK("npu-recovery", 1, 0, statistics.recoveries = 1);
 	BREAK("npu-reset", 2, 0, statistics.resets = 2);
-	BREAK("npu-job-hang", 5.5, 5, statistics.longest_job = 5.5);
+	BREAK("npu-job-hang", 5.5, 5, statistics.jobs.longest = 5.5);
 	ck_assert_uint_eq(judge(&statistics, &defaults).last.severity, IAPROF_FINDING_PROBLEM);
-	BREAK("npu-job-hang", 5.5, 5, statistics.longest_job = 5.5, statistics.ends_missed = 1);
+	BREAK("npu-job-hang", 5.5, 5, statistics.jobs.longest = 5.5, statistics.jobs.ends_missed = 1);
 	ck_assert_uint_eq(judge(&statistics, &defaults).last.severity, IAPROF_FINDING_WARNING);
-	BREAK("npu-mapping-thrash", 9, 8, statistics.mappings = 225);
-	BREAK("npu-buffer-growth", 33, 32, statistics.buffers_half = 58, statistics.buffers_last = 91);
-	BREAK("npu-boot-thrash", 301, 5, statistics.boots = 301);
-	BREAK("npu-boot-thrash", 5, 5, statistics.boots = 5, statistics.jobs = 9);
+	BREAK("npu-mapping-thrash", 9, 8, statistics.mappings.count = 225);
+	BREAK("npu-buffer-growth", 33, 32, statistics.buffers.half = 58, statistics.buffers.last = 91);
+	BREAK("npu-boot-thrash", 301, 5, statistics.boots.count = 301);
+	BREAK("npu-boot-thrash", 5, 5, statistics.boots.count = 5, statistics.jobs.count = 9);
 }
 
 /* Who is known is named, with the option of the limit and what is usual. */
@@ -102,15 +102,15 @@ TEST(findings_name_who)
 	struct ivpu_statistics statistics = healthy;
 	snprintf(statistics.names.buffers, sizeof statistics.names.buffers, "matmul (7)");
 	snprintf(statistics.names.longest_job, sizeof statistics.names.longest_job, "job 5 of matmul (7), context 2");
-	statistics.longest_job = 20, statistics.usual_job = 0.0005;
+	statistics.jobs.longest = 20, statistics.jobs.usual = 0.0005;
 	struct found found = judge(&statistics, &defaults);
 	ck_assert_str_eq(
 		found.last.text,
 		"job 5 of matmul (7), context 2 did not complete within 20.0 s (limit hang=5s; the others took "
 		"500 us on average): the NPU hangs, or the job takes that long (see dmesg for a timeout, or raise "
 		"hang=)");
-	statistics.longest_job = 1;
-	statistics.buffers_half = 58, statistics.buffers_last = 91;
+	statistics.jobs.longest = 1;
+	statistics.buffers.half = 58, statistics.buffers.last = 91;
 	found = judge(&statistics, &defaults);
 	ck_assert_ptr_eq(strstr(found.last.text, "matmul (7): the number of buffers grew by 33 and by 33 "),
 			 found.last.text);
@@ -120,53 +120,55 @@ TEST(findings_name_who)
 TEST(a_cold_start_is_a_note)
 {
 	struct ivpu_statistics statistics = { .seconds = 1,
-					      .jobs = 7,
-					      .boots = 1,
-					      .knows_boot_time = true,
-					      .boot_seconds = 0.01,
-					      .map_seconds = 0.02,
-					      .run_seconds = 0.24 };
+					      .jobs.count = 7,
+					      .boots.count = 1,
+					      .boots.knows_time = true,
+					      .boots.seconds = 0.01,
+					      .mappings.seconds = 0.02,
+					      .jobs.seconds = 0.24 };
 	expect(&statistics, "npu-cold-start", 100.0 / 9, 10);
 	ck_assert_uint_eq(judge(&statistics, &defaults).last.severity, IAPROF_FINDING_NOTE);
-	statistics.run_seconds = 0.28;
+	statistics.jobs.seconds = 0.28;
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
-	statistics.run_seconds = 0.24, statistics.jobs = 8;
+	statistics.jobs.seconds = 0.24, statistics.jobs.count = 8;
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
-	statistics.jobs = 7, statistics.run_seconds = 0;
+	statistics.jobs.count = 7, statistics.jobs.seconds = 0;
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
 }
 
 /* Where page maps are not traced, pages are those of mapped buffers of average size. */
 TEST(pages_are_estimated_from_mappings)
 {
-	struct ivpu_statistics statistics = { .jobs = 40,
-					      .buffers_created = 40,
-					      .created_bytes = UINT64_C(40) << 21,
-					      .buffers_max = 40,
-					      .mappings = 40,
-					      .submit_mappings = 40,
-					      .median = { .mappings = 1 } };
+	struct ivpu_statistics statistics = { .jobs.count = 40,
+					      .buffers.created = 40,
+					      .buffers.bytes = UINT64_C(40) << 21,
+					      .buffers.maximum = 40,
+					      .mappings.count = 40,
+					      .mappings.submit_count = 40,
+					      .jobs.median = { .mappings = 1 } };
 	expect(&statistics, "npu-map-at-submit", 512, 256);
 	ck_assert_ptr_nonnull(strstr(judge(&statistics, &defaults).last.text, "about 512 pages"));
-	statistics.submit_mappings = 19;
+	statistics.mappings.submit_count = 19;
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
-	statistics.submit_mappings = 40;
-	statistics.created_bytes = UINT64_C(40) << 20;
+	statistics.mappings.submit_count = 40;
+	statistics.buffers.bytes = UINT64_C(40) << 20;
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
-	statistics.buffers_created = 0;
+	statistics.buffers.created = 0;
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
 }
 
 TEST(limits_are_off_at_zero_and_unknown_numbers_are_not_judged)
 {
 	struct ivpu_statistics broken = healthy;
-	broken.message_rate = 1000, broken.usual_rate = 1, broken.ipc_calls = UINT64_MAX, broken.longest_job = 1000;
-	broken.mappings = UINT64_MAX, broken.buffers_half = 1000, broken.buffers_last = 9000, broken.boots = 600;
+	broken.messages.rate = 1000, broken.messages.usual_rate = 1, broken.messages.ipc_calls = UINT64_MAX,
+	broken.jobs.longest = 1000;
+	broken.mappings.count = UINT64_MAX, broken.buffers.half = 1000, broken.buffers.last = 9000,
+	broken.boots.count = 600;
 	ck_assert_int_eq(judge(&broken, &defaults).count, 6);
 	ck_assert_int_eq(judge(&broken, &(struct ivpu_limits){ 0 }).count, 0);
 	broken = healthy;
-	broken.sees_done = false, broken.longest_job = 1000;
-	broken.sees_freed = false, broken.buffers_last = 9000;
+	broken.jobs.sees_done = false, broken.jobs.longest = 1000;
+	broken.buffers.sees_freed = false, broken.buffers.last = 9000;
 	ck_assert_int_eq(judge(&broken, &defaults).count, 0);
 }
 
@@ -188,12 +190,12 @@ TEST(a_run_is_reported_in_numbers)
 	run_inferences(&running, begin, &time, 600);
 	struct ivpu_statistics statistics = ivpu_running_statistics(&running);
 	ck_assert_double_eq_tol(statistics.seconds, 60, 0.001);
-	ck_assert_uint_eq(statistics.jobs, 600);
-	ck_assert_uint_eq(statistics.jobs_done, 600);
-	ck_assert_uint_eq(statistics.messages, 6000);
-	ck_assert_double_eq_tol(statistics.message_rate, 100, 1);
-	ck_assert_double_eq_tol(statistics.usual_rate, 100, 1);
-	ck_assert_double_eq_tol(statistics.longest_job, 0.1, 0.001);
+	ck_assert_uint_eq(statistics.jobs.count, 600);
+	ck_assert_uint_eq(statistics.jobs.done, 600);
+	ck_assert_uint_eq(statistics.messages.count, 6000);
+	ck_assert_double_eq_tol(statistics.messages.rate, 100, 1);
+	ck_assert_double_eq_tol(statistics.messages.usual_rate, 100, 1);
+	ck_assert_double_eq_tol(statistics.jobs.longest, 0.1, 0.001);
 	ck_assert_int_eq(judge(&statistics, &defaults).count, 0);
 
 	/* Then a second with 900 messages. */
@@ -229,9 +231,9 @@ TEST(buffers_that_are_kept_are_found)
 			ivpu_running_add(&running, IVPU_EVENT_BUFFER_FREE, keeps ? 1 : 2, 0);
 		}
 		struct ivpu_statistics statistics = ivpu_running_statistics(&running);
-		ck_assert_uint_eq(statistics.buffers_first, 2);
-		ck_assert_uint_eq(statistics.buffers_half, keeps ? 129 : 2);
-		ck_assert_uint_eq(statistics.buffers_last, keeps ? 301 : 2);
+		ck_assert_uint_eq(statistics.buffers.first, 2);
+		ck_assert_uint_eq(statistics.buffers.half, keeps ? 129 : 2);
+		ck_assert_uint_eq(statistics.buffers.last, keeps ? 301 : 2);
 		ck_assert_int_eq(judge(&statistics, &defaults).count, keeps);
 		if (keeps)
 			expect(&statistics, "npu-buffer-growth", 127, 32);
@@ -247,9 +249,9 @@ TEST(more_jobs_wait_than_are_watched)
 	for (uint64_t i = 1; i <= jobs; i++)
 		ivpu_running_add(&running, IVPU_EVENT_DONE, 1, jobs + i);
 	struct ivpu_statistics statistics = ivpu_running_statistics(&running);
-	ck_assert_uint_eq(statistics.jobs, jobs);
-	ck_assert_uint_eq(statistics.jobs_done, jobs);
-	ck_assert_double_eq_tol(statistics.longest_job, (double)jobs / 1e9, 1e-9);
+	ck_assert_uint_eq(statistics.jobs.count, jobs);
+	ck_assert_uint_eq(statistics.jobs.done, jobs);
+	ck_assert_double_eq_tol(statistics.jobs.longest, (double)jobs / 1e9, 1e-9);
 }
 
 int main(void)

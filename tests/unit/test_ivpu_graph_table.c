@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "graph_table.h"
+#include "api_functions.h"
 #include "../run_suite.h"
 
 #define START UINT64_C(0x7f0000001000)

@@ -3,8 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "job_format.h"
-#include "job_queue.h"
+#include "job_events.h"
 #include "../run_suite.h"
 
 /* As Linux 6.13 shows it. */

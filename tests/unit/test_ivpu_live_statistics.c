@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "findings.h"
+#include "npu/findings.h"
 #include "live_statistics.h"
 #include "../run_suite.h"
 
@@ -51,9 +51,9 @@ TEST(a_rate_is_that_of_its_time)
 		live_statistics_end_turn(&statistics, time);
 	}
 	struct ivpu_statistics result = live_statistics_result(&statistics);
-	ck_assert_double_eq_tol(result.message_rate, 150, 2);
-	ck_assert_double_eq_tol(result.usual_rate, 150, 2);
-	ck_assert_uint_eq(result.messages, 20 * (149 + 150));
+	ck_assert_double_eq_tol(result.messages.rate, 150, 2);
+	ck_assert_double_eq_tol(result.messages.usual_rate, 150, 2);
+	ck_assert_uint_eq(result.messages.count, 20 * (149 + 150));
 	ck_assert_str_eq(finding(), "");
 	/* Short turns are put together. */
 	for (int i = 0; i < 30; i++) {
@@ -65,7 +65,7 @@ TEST(a_rate_is_that_of_its_time)
 	add("ivpu_ipc_irq_handler", 1000, time, time + 1);
 	live_statistics_end_turn(&statistics, time + 200 * MILLISECOND);
 	ck_assert_str_eq(finding(), "npu-ipc-storm");
-	ck_assert_uint_eq(live_statistics_result(&statistics).messages, statistics.overview.messages);
+	ck_assert_uint_eq(live_statistics_result(&statistics).messages.count, 20 * (149 + 150) + 30 * 15 + 1000);
 }
 
 TEST(polls_while_it_boots_are_no_messages)
@@ -75,8 +75,8 @@ TEST(polls_while_it_boots_are_no_messages)
 	add("ivpu_boot", 1, SECOND, SECOND);
 	live_statistics_end_turn(&statistics, 2 * SECOND);
 	ck_assert_uint_eq(statistics.overview.calls, 947);
-	ck_assert_uint_eq(statistics.overview.boot_polls, 942);
-	ck_assert_uint_eq(statistics.overview.messages, 4);
+	ck_assert_uint_eq(live_statistics_result(&statistics).boots.polls, 942);
+	ck_assert_uint_eq(live_statistics_result(&statistics).messages.count, 4);
 	ck_assert_uint_eq(statistics.overview.family_counts[IVPU_FAMILY_IPC], 946);
 	ck_assert_str_eq(finding(), "");
 }
@@ -94,9 +94,9 @@ TEST(jobs_and_their_ends_come_in_order)
 		live_statistics_end_turn(&statistics, time);
 	}
 	struct ivpu_statistics result = live_statistics_result(&statistics);
-	ck_assert_uint_eq(result.jobs, 100);
-	ck_assert_uint_eq(result.jobs_done, 100);
-	ck_assert_double_lt(result.longest_job, 1);
+	ck_assert_uint_eq(result.jobs.count, 100);
+	ck_assert_uint_eq(result.jobs.done, 100);
+	ck_assert_double_lt(result.jobs.longest, 1);
 	ck_assert_str_eq(finding(), "");
 	/* One more that nobody ends. */
 	add("ivpu_submit_ioctl", 1, time, time);
@@ -132,7 +132,7 @@ TEST(one_turn_has_an_order_too)
 	add("ivpu_gem_bo_free", 200, SECOND + 901 * MILLISECOND, SECOND + 902 * MILLISECOND);
 	live_statistics_end_turn(&statistics, 2 * SECOND);
 	ck_assert_str_eq(finding(), "npu-buffer-growth");
-	ck_assert_uint_eq(live_statistics_result(&statistics).buffers_max, 200);
+	ck_assert_uint_eq(live_statistics_result(&statistics).buffers.maximum, 200);
 }
 
 TEST(very_many_events_take_a_bounded_time)
@@ -140,7 +140,7 @@ TEST(very_many_events_take_a_bounded_time)
 	add("ivpu_submit_ioctl", UINT64_C(1) << 40, SECOND, 2 * SECOND);
 	add("ivpu_job_signal_and_destroy", UINT64_C(1) << 40, SECOND, 2 * SECOND);
 	live_statistics_end_turn(&statistics, 2 * SECOND);
-	ck_assert_uint_eq(live_statistics_result(&statistics).jobs, UINT64_C(1) << 40);
+	ck_assert_uint_eq(live_statistics_result(&statistics).jobs.count, UINT64_C(1) << 40);
 }
 
 static void add_job(uint32_t owner, uint64_t begin, uint64_t end)
@@ -160,12 +160,12 @@ TEST(jobs_of_two_owners_take_turns)
 	add("ivpu_submit_ioctl", 100, SECOND, 2 * SECOND);
 	live_statistics_end_turn(&statistics, 3 * SECOND);
 	struct ivpu_statistics result = live_statistics_result(&statistics);
-	ck_assert_uint_eq(result.jobs, 100);
-	ck_assert_uint_eq(result.jobs_done, 100);
-	ck_assert_uint_eq(result.turns, 99);
-	ck_assert_uint_eq(result.turns_waited, 99);
-	ck_assert(result.knows_owners);
-	ck_assert_double_eq_tol(result.longest_job, 0.015, 1e-9);
+	ck_assert_uint_eq(result.jobs.count, 100);
+	ck_assert_uint_eq(result.jobs.done, 100);
+	ck_assert_uint_eq(result.jobs.turns, 99);
+	ck_assert_uint_eq(result.jobs.turns_waited, 99);
+	ck_assert(result.jobs.knows_owners);
+	ck_assert_double_eq_tol(result.jobs.longest, 0.015, 1e-9);
 	ck_assert_str_eq(finding(), "npu-taking-turns");
 	live_statistics_free(&statistics);
 }
@@ -177,7 +177,7 @@ TEST(jobs_that_do_not_wait_take_no_turns)
 	for (uint64_t i = 0; i < 100; i++)
 		add_job(7 + i % 2, SECOND + i * 10 * MILLISECOND, SECOND + i * 10 * MILLISECOND + 9 * MILLISECOND);
 	live_statistics_end_turn(&statistics, 3 * SECOND);
-	ck_assert_uint_eq(live_statistics_result(&statistics).turns_waited, 0);
+	ck_assert_uint_eq(live_statistics_result(&statistics).jobs.turns_waited, 0);
 	ck_assert_str_eq(finding(), "");
 	live_statistics_free(&statistics);
 }
@@ -194,12 +194,12 @@ TEST(work_belongs_to_its_job)
 	add("ivpu_ipc_irq_handler", 20, SECOND + MILLISECOND, last + MILLISECOND);
 	live_statistics_end_turn(&statistics, 2 * SECOND);
 	struct ivpu_statistics result = live_statistics_result(&statistics);
-	ck_assert_uint_eq(result.mappings, 60);
-	ck_assert_uint_eq(result.page_maps, 6000);
-	ck_assert_uint_eq(result.median.mappings, 3);
-	ck_assert_uint_ge(result.median.pages, 298);
-	ck_assert_uint_le(result.median.pages, 302);
-	ck_assert_uint_eq(result.median.messages, 1);
+	ck_assert_uint_eq(result.mappings.count, 60);
+	ck_assert_uint_eq(result.mappings.pages, 6000);
+	ck_assert_uint_eq(result.jobs.median.mappings, 3);
+	ck_assert_uint_ge(result.jobs.median.pages, 298);
+	ck_assert_uint_le(result.jobs.median.pages, 302);
+	ck_assert_uint_eq(result.jobs.median.messages, 1);
 	live_statistics_free(&statistics);
 }
 
@@ -216,8 +216,8 @@ TEST(work_comes_in_bursts)
 	add("ivpu_mmu_context_map_sgt", 2 * 21, SECOND + 10 * MILLISECOND, SECOND + 820 * MILLISECOND);
 	live_statistics_end_turn(&statistics, 2 * SECOND);
 	struct ivpu_statistics result = live_statistics_result(&statistics);
-	ck_assert_uint_eq(result.mappings, 42);
-	ck_assert_uint_eq(result.median.mappings, 2);
+	ck_assert_uint_eq(result.mappings.count, 42);
+	ck_assert_uint_eq(result.jobs.median.mappings, 2);
 	for (uint32_t i = 0; i < statistics.running.sample_count; i++)
 		ck_assert_uint_eq(statistics.running.samples[i].mappings, 2);
 	ck_assert_uint_ge(statistics.running.sample_count, 20);
@@ -232,8 +232,8 @@ TEST(jobs_beyond_the_limit_are_counted)
 		add_job(7, SECOND + i, SECOND + i + 1);
 	ck_assert_uint_eq(statistics.jobs.count, LIVE_JOBS_MAX);
 	live_statistics_end_turn(&statistics, 2 * SECOND);
-	ck_assert_uint_eq(live_statistics_result(&statistics).jobs, LIVE_JOBS_MAX);
-	ck_assert_uint_eq(live_statistics_result(&statistics).jobs_done, LIVE_JOBS_MAX);
+	ck_assert_uint_eq(live_statistics_result(&statistics).jobs.count, LIVE_JOBS_MAX);
+	ck_assert_uint_eq(live_statistics_result(&statistics).jobs.done, LIVE_JOBS_MAX);
 	live_statistics_free(&statistics);
 }
 
@@ -351,7 +351,7 @@ TEST(boots_for_rare_jobs_are_healthy)
 			live_statistics_end_turn(&statistics, time + SECOND);
 		}
 		ck_assert_str_eq(finding(), runs[i].name);
-		ck_assert_double_eq_tol(live_statistics_result(&statistics).boot_seconds,
+		ck_assert_double_eq_tol(live_statistics_result(&statistics).boots.seconds,
 					10 * (double)runs[i].length / SECOND, 1e-9);
 	}
 }

@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "call_graph.h"
-#include "driver_functions.h"
+#include "npu/call_graph.h"
+#include "npu/driver_functions.h"
 
 int main(void)
 {

@@ -16,9 +16,10 @@ ALWAYS = 'boot', 'verifier', 'ai-flame-graph'
 # Read by people only. A change of these touches no test.
 DOCUMENTATION = '**/*.md', 'doc/**', 'man/**', 'LICENSE'
 # Each of these has to be covered.
-COVERED = ('core/**/*.[ch]', 'engine/**/*.[ch]', 'lib/bpf/**/*.[ch]', 'plugins/**/*.[ch]', 'tests/lab/**')
-# Of the lab, what has tests outside it.
-ELSEWHERE = 'tests/lab/test_*.py', 'tests/lab/**/meson.build'
+COVERED = ('core/**/*.[ch]', 'engine/**/*.[ch]', 'lib/bpf/**/*.[ch]', 'lib/npu/**/*.[ch]', 'plugins/**/*.[ch]',
+           'tests/lab/**')
+# What has tests outside of the lab.
+ELSEWHERE = 'tests/lab/test_*.py', 'tests/lab/**/meson.build', 'plugins/ivpu-trace/*.[ch]'
 
 RUNNER = ('tests/lab/run', 'tests/changes.py', *(f'tests/lab/runner/{name}.py' for name in (
     '__init__', 'pieces', 'report', 'selection', 'tests')))

@@ -4,7 +4,7 @@
 # lab: short 6.12 newest
 # lab: module intel_vpu
 # lab: seconds 900
-# lab: covers plugins/ivpu/** lib/bpf/** plugins/sink-csv/**
+# lab: covers plugins/ivpu/** lib/npu/** lib/bpf/** plugins/sink-csv/**
 # lab: covers tests/lab/programs/npu_*
 """The source ivpu on the double of the NPU, whose truth every call is held against, and on the real driver. TAP;
 arguments choose."""

@@ -4,7 +4,7 @@
 # lab: short newest
 # lab: module intel_vpu
 # lab: seconds 600
-# lab: covers plugins/ivpu/** lib/bpf/**
+# lab: covers plugins/ivpu/** lib/npu/** lib/bpf/**
 # lab: covers tests/lab/programs/npu_*
 """The NPU's jobs, against the truth of the double: from the driver's tracepoint, and from its functions. TAP."""
 import collections

@@ -3,7 +3,7 @@
 # lab: guest newest
 # lab: module intel_vpu
 # lab: seconds 600
-# lab: covers plugins/ivpu/** plugins/sink-folded/**
+# lab: covers plugins/ivpu/** lib/npu/** plugins/sink-folded/**
 # lab: covers tests/lab/programs/npu_* tests/lab/programs/level_zero/**
 """Calls of Level Zero around those of the NPU's driver, and the program's stack around both: stand-ins for the libraries
 on the double of the NPU, with a program that calls them a known number of times. TAP; arguments choose."""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12 newest
 # lab: short newest
-# lab: covers plugins/ivpu/call_graph.[ch] plugins/ivpu/driver_functions.[ch] plugins/ivpu/function_*.[ch]
+# lab: covers lib/npu/call_graph.[ch] lib/npu/driver_functions.[ch] plugins/ivpu/function_*.[ch]
 # lab: covers tests/lab/programs/npu_callers.c
 """The functions of the real driver, as its module has them: iaprof has a family for each, and knows each direct call.
 `test_npu_call_graph.py MODULE` prints what is missing for another module. TAP."""

@@ -3,7 +3,7 @@
 # lab: guest 6.12 newest
 # lab: short newest
 # lab: expects ivpu_probe
-# lab: covers plugins/ivpu/module_types.[ch] plugins/ivpu/npu_context.bpf.h plugins/ivpu/driver_functions.[ch]
+# lab: covers plugins/ivpu/module_types.[ch] plugins/ivpu/npu_context.bpf.h lib/npu/driver_functions.[ch]
 # The real intel_vpu and xe load, show their types, and a kprobe on the real ivpu_probe fires when QEMU's edu device is
 # given to intel_vpu. The driver does not know this device: it prints its stack and refuses.
 set -eu
