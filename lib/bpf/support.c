@@ -179,3 +179,17 @@ uint64_t bpf_program_missed(const struct bpf_program *program)
 		return 0;
 	return info.recursion_misses;
 }
+
+struct bpf_link *bpf_uprobe_attach(const struct bpf_program *program, bool is_return, uint64_t cookie, int descriptor,
+				   uint64_t offset)
+{
+	const struct bpf_uprobe_opts options = {
+		.sz = sizeof options,
+		.bpf_cookie = cookie,
+		.retprobe = is_return,
+	};
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &options);
+}

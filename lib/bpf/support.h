@@ -24,6 +24,13 @@ int bpf_load_fail(const struct iaprof_host *host, int error, const char *what, c
  */
 uint64_t bpf_program_missed(const struct bpf_program *program);
 
+/*
+ * Attaches a program to all processes that map a file, which is opened itself: its path may refer to another file by
+ * now. Returns NULL with errno on failure.
+ */
+struct bpf_link *bpf_uprobe_attach(const struct bpf_program *program, bool is_return, uint64_t cookie, int descriptor,
+				   uint64_t offset);
+
 /* Properties of a map, set before it is loaded. */
 struct bpf_map_size {
 	struct bpf_map *map;

@@ -12,27 +12,26 @@
 		__VA_ARGS__                                                                                            \
 	}
 /* An ioctl handler: numbers from include/uapi/drm/ivpu_accel.h, Linux 7.0. */
-#define REQUEST(function, in_family, in_flags, from, number, request, ...)                                             \
-	FUNCTION(function, in_family, IVPU_FUNCTION_IOCTL | (in_flags), from, .ioctl_number = (number),                \
-		 .ioctl_name = "DRM_IOCTL_IVPU_" request, __VA_ARGS__)
+#define REQUEST(function, in_family, in_flags, from, request, ...)                                                     \
+	FUNCTION(function, in_family, IVPU_FUNCTION_IOCTL | (in_flags), from, .ioctl_name = "DRM_IOCTL_IVPU_" request, \
+		 __VA_ARGS__)
 #define EVENT(what) .event = IVPU_EVENT_##what
 
 /* Sorted by name. "trace": the published trace of a matmul on Lunar Lake, Linux 6.13. */
 static const struct ivpu_function functions[] = {
 	FUNCTION("ivpu_bo_bind", BUFFERS, 0, "ivpu_gem.c 6.18", ),
-	REQUEST("ivpu_bo_create_from_userptr_ioctl", BUFFERS, 0, "ivpu_gem_userptr.c 6.19", 0x4e,
-		"BO_CREATE_FROM_USERPTR", ),
-	REQUEST("ivpu_bo_create_ioctl", BUFFERS, KNOWN, "ivpu_gem.c 6.3, trace", 0x42, "BO_CREATE", ),
-	REQUEST("ivpu_bo_info_ioctl", BUFFERS, 0, "ivpu_gem.c 6.3, trace", 0x43, "BO_INFO", ),
+	REQUEST("ivpu_bo_create_from_userptr_ioctl", BUFFERS, 0, "ivpu_gem_userptr.c 6.19", "BO_CREATE_FROM_USERPTR", ),
+	REQUEST("ivpu_bo_create_ioctl", BUFFERS, KNOWN, "ivpu_gem.c 6.3, trace", "BO_CREATE", ),
+	REQUEST("ivpu_bo_info_ioctl", BUFFERS, 0, "ivpu_gem.c 6.3, trace", "BO_INFO", ),
 	FUNCTION("ivpu_bo_pin", BUFFERS, KNOWN, "ivpu_gem.c 6.3, trace", .alternative = "ivpu_bo_bind", ),
-	REQUEST("ivpu_bo_wait_ioctl", BUFFERS, KNOWN, "ivpu_gem.c 6.3, trace", 0x46, "BO_WAIT", ),
+	REQUEST("ivpu_bo_wait_ioctl", BUFFERS, KNOWN, "ivpu_gem.c 6.3, trace", "BO_WAIT", ),
 	FUNCTION("ivpu_boot", FIRMWARE, KNOWN, "ivpu_drv.c 6.3, trace", EVENT(BOOT), ),
-	REQUEST("ivpu_cmdq_create_ioctl", JOBS, 0, "ivpu_job.c 6.15", 0x4b, "CMDQ_CREATE", ),
-	REQUEST("ivpu_cmdq_destroy_ioctl", JOBS, 0, "ivpu_job.c 6.15", 0x4c, "CMDQ_DESTROY", ),
-	REQUEST("ivpu_cmdq_submit_ioctl", JOBS, 0, "ivpu_job.c 6.15", 0x4d, "CMDQ_SUBMIT", EVENT(SUBMIT), ),
+	REQUEST("ivpu_cmdq_create_ioctl", JOBS, 0, "ivpu_job.c 6.15", "CMDQ_CREATE", ),
+	REQUEST("ivpu_cmdq_destroy_ioctl", JOBS, 0, "ivpu_job.c 6.15", "CMDQ_DESTROY", ),
+	REQUEST("ivpu_cmdq_submit_ioctl", JOBS, 0, "ivpu_job.c 6.15", "CMDQ_SUBMIT", EVENT(SUBMIT), ),
 	FUNCTION("ivpu_gem_bo_free", BUFFERS, 0, "ivpu_gem.c 6.8, trace", EVENT(BUFFER_FREE), ),
 	FUNCTION("ivpu_gem_create_object", BUFFERS, 0, "ivpu_gem.c 6.8, trace", EVENT(BUFFER_CREATE), ),
-	REQUEST("ivpu_get_param_ioctl", CONTEXT, 0, "ivpu_drv.c 6.3, trace", 0x40, "GET_PARAM", ),
+	REQUEST("ivpu_get_param_ioctl", CONTEXT, 0, "ivpu_drv.c 6.3, trace", "GET_PARAM", ),
 	FUNCTION("ivpu_hw_ip_ipc_rx_addr_get", IPC, 0, "ivpu_hw_ip.c 6.11, trace", EVENT(MESSAGE), ),
 	FUNCTION("ivpu_hw_ip_ipc_rx_count_get", IPC, 0, "ivpu_hw_ip.c 6.11, trace", ),
 	FUNCTION("ivpu_hw_reg_rd32", HARDWARE, HOT, "ivpu_hw_reg_io.h 6.3, symbols of the trace's kernel", ),
@@ -49,10 +48,10 @@ static const struct ivpu_function functions[] = {
 	FUNCTION("ivpu_mmu_context_map_sgt", MEMORY, KNOWN, "ivpu_mmu_context.c 6.3, trace", EVENT(MAPPING), ),
 	FUNCTION("ivpu_mmu_context_split_64k_page", MEMORY, HOT, "symbols of the trace's kernel", ),
 	FUNCTION("ivpu_mmu_context_unmap_page", MEMORY, HOT, "ivpu_mmu_context.c 6.3", ),
-	REQUEST("ivpu_ms_get_data_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", 0x49, "METRIC_STREAMER_GET_DATA", ),
-	REQUEST("ivpu_ms_get_info_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", 0x4a, "METRIC_STREAMER_GET_INFO", ),
-	REQUEST("ivpu_ms_start_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", 0x47, "METRIC_STREAMER_START", ),
-	REQUEST("ivpu_ms_stop_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", 0x48, "METRIC_STREAMER_STOP", ),
+	REQUEST("ivpu_ms_get_data_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", "METRIC_STREAMER_GET_DATA", ),
+	REQUEST("ivpu_ms_get_info_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", "METRIC_STREAMER_GET_INFO", ),
+	REQUEST("ivpu_ms_start_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", "METRIC_STREAMER_START", ),
+	REQUEST("ivpu_ms_stop_ioctl", METRIC_STREAMER, 0, "ivpu_ms.c 6.10", "METRIC_STREAMER_STOP", ),
 	FUNCTION("ivpu_open", CONTEXT, KNOWN, "ivpu_drv.c 6.3, trace", EVENT(CONTEXT), ),
 	FUNCTION("ivpu_pgtable_alloc_page", MEMORY, HOT, "ivpu_mmu_context.c 6.8, trace", ),
 	FUNCTION("ivpu_pgtable_free_page", MEMORY, HOT, "ivpu_mmu_context.c 6.8, trace", ),
@@ -63,9 +62,9 @@ static const struct ivpu_function functions[] = {
 	FUNCTION("ivpu_pm_runtime_suspend_cb", POWER, KNOWN, "ivpu_pm.c 6.3, trace", ),
 	FUNCTION("ivpu_postclose", CONTEXT, KNOWN, "ivpu_drv.c 6.3, trace", ),
 	FUNCTION("ivpu_resume", POWER, 0, "ivpu_pm.c 6.3, trace", ),
-	REQUEST("ivpu_set_param_ioctl", CONTEXT, 0, "ivpu_drv.c 6.3", 0x41, "SET_PARAM", ),
+	REQUEST("ivpu_set_param_ioctl", CONTEXT, 0, "ivpu_drv.c 6.3", "SET_PARAM", ),
 	FUNCTION("ivpu_start_job_timeout_detection", JOBS, 0, "ivpu_pm.c 6.8, trace", EVENT(TIMEOUT_CLOCK), ),
-	REQUEST("ivpu_submit_ioctl", JOBS, KNOWN, "ivpu_job.c 6.3, trace", 0x45, "SUBMIT", EVENT(SUBMIT), ),
+	REQUEST("ivpu_submit_ioctl", JOBS, KNOWN, "ivpu_job.c 6.3, trace", "SUBMIT", EVENT(SUBMIT), ),
 	FUNCTION("ivpu_wait_for_ready", FIRMWARE, KNOWN, "ivpu_drv.c 6.3, trace", ),
 };
 

@@ -56,7 +56,6 @@ struct ivpu_function {
 	uint32_t family;         /* enum ivpu_family */
 	uint32_t flags;          /* enum ivpu_function_flag */
 	uint32_t event;          /* enum ivpu_event */
-	uint32_t ioctl_number;   /* _IOC_NR() of the ioctl; the full number depends on the version */
 	const char *ioctl_name;  /* NULL if none */
 	const char *alternative; /* name in another driver version, which may have one, too; NULL if none */
 	const char *source;      /* file of drivers/accel/ivpu and a version that has it, or the published trace */

@@ -325,6 +325,12 @@ uint64_t busy_times_add(struct busy_times *times, uint64_t begin, uint64_t end)
 	return end - begin - covered;
 }
 
+uint64_t busy_engines_start(struct busy_times engines[static BUSY_ENGINES], uint32_t engine, uint64_t queued,
+			    uint64_t ended)
+{
+	return engine < BUSY_ENGINES && queued && ended ? ended - busy_times_add(&engines[engine], queued, ended) : 0;
+}
+
 uint64_t busy_times_total(const struct busy_times *times)
 {
 	uint64_t total = times->summed;

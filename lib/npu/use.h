@@ -115,5 +115,13 @@ struct busy_times {
 /* Adds a job that was on the engine from begin to end (ns). Returns the part of it in which no job was added before. */
 uint64_t busy_times_add(struct busy_times *times, uint64_t begin, uint64_t end);
 
+/*
+ * Adds a job to its engine and returns when it started: the driver does not report when the device starts a job, and
+ * with hardware scheduling the engine may switch between jobs, so a job has the part of its time in the queue that no
+ * earlier job used. Returns 0 if the engine or a time is unknown.
+ */
+uint64_t busy_engines_start(struct busy_times engines[static BUSY_ENGINES], uint32_t engine, uint64_t queued,
+			    uint64_t ended);
+
 /* Returns the time (ns) at which there was a job. */
 uint64_t busy_times_total(const struct busy_times *times);

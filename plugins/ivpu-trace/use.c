@@ -36,11 +36,8 @@ static struct trace_job *job_new(struct trace_use *use, const struct trace_line 
 static int job_emit(struct trace_use *use, struct record_batch *batch, const struct trace_job *job, uint32_t state,
 		    uint64_t time)
 {
-	bool is_over = state != IAPROF_JOB_IN_FLIGHT, is_engine_known = job->engine < BUSY_ENGINES;
-	/* A job has the engine while no job before it has. */
-	uint64_t started = is_over && is_engine_known && job->queued
-				   ? time - busy_times_add(&use->engines[job->engine], job->queued, time)
-				   : 0;
+	uint64_t started =
+		state == IAPROF_JOB_IN_FLIGHT ? 0 : busy_engines_start(use->engines, job->engine, job->queued, time);
 	const struct iaprof_record_job record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_JOB, .time = time },
 		.submitted = job->created ? job->created : job->queued,
@@ -72,7 +69,7 @@ static void job_submit(struct trace_use *use, struct ivpu_running *running, cons
 }
 
 /* The driver numbers a job between its creation and its submission. */
-static enum trace_job_event event_of(const struct trace_use *use, const struct trace_line *line)
+static enum trace_job_event event_find(const struct trace_use *use, const struct trace_line *line)
 {
 	if (line->job.event != TRACE_JOB_UNNAMED)
 		return line->job.event;
@@ -88,7 +85,7 @@ int trace_use_add_event(struct trace_use *use, struct record_batch *batch, struc
 	uint32_t position;
 	int result = 0;
 	use->has_job_events = true;
-	switch (event_of(use, line)) {
+	switch (event_find(use, line)) {
 	case TRACE_JOB_CREATE:
 		job = job_new(use, line);
 		if (job)

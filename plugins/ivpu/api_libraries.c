@@ -59,20 +59,6 @@ static struct api_library *library_get(struct api_libraries *libraries, int desc
 	return library ? library : library_add(libraries, descriptor, status);
 }
 
-static struct bpf_link *link_make(struct bpf_program *program, bool is_return, uint64_t cookie, int descriptor,
-				  uint64_t offset)
-{
-	const struct bpf_uprobe_opts options = {
-		.sz = sizeof options,
-		.bpf_cookie = cookie,
-		.retprobe = is_return,
-	};
-	char path[64];
-	/* Opens the parsed file itself, because its path may refer to another file by now. */
-	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &options);
-}
-
 static int library_attach(struct api_libraries *libraries, struct api_library *library, int descriptor,
 			  uint32_t function, uint64_t offset)
 {
@@ -83,10 +69,11 @@ static int library_attach(struct api_libraries *libraries, struct api_library *l
 		return 0;
 	/* Returns are attached first, so that every call whose entry is traced also has its return traced. */
 	if (!library->exit[function])
-		library->exit[function] = link_make(skeleton->progs.api_return, true, cookie, descriptor, offset);
+		library->exit[function] =
+			bpf_uprobe_attach(skeleton->progs.api_return, true, cookie, descriptor, offset);
 	if (!library->exit[function])
 		return -errno;
-	library->entry[function] = link_make(skeleton->progs.api_enter, false, cookie, descriptor, offset);
+	library->entry[function] = bpf_uprobe_attach(skeleton->progs.api_enter, false, cookie, descriptor, offset);
 	if (!library->entry[function])
 		return -errno;
 	libraries->functions++;
@@ -102,9 +89,9 @@ static int graphs_attach(struct api_libraries *libraries, struct api_library *li
 
 	if (!offset)
 		return 0;
-	library->graphs_return = link_make(skeleton->progs.graph_table_get, true, 0, descriptor, offset);
+	library->graphs_return = bpf_uprobe_attach(skeleton->progs.graph_table_get, true, 0, descriptor, offset);
 	if (library->graphs_return)
-		library->graphs_call = link_make(skeleton->progs.graph_table_ask, false, 0, descriptor, offset);
+		library->graphs_call = bpf_uprobe_attach(skeleton->progs.graph_table_ask, false, 0, descriptor, offset);
 	return library->graphs_call ? 0 : -errno;
 }
 

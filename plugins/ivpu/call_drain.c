@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 #include "call_drain.h"
 #include "bpf/stack_index.h"
+#include "records/losses.h"
 #include "ivpu.bpf.skel.h"
 
 #define KERNEL_TIME_COUNTER 1u
@@ -259,15 +260,11 @@ static int set_drain(struct call_drain *counts, uint32_t set)
 
 static void loss_report(struct call_drain *counts, enum lost_reason reason, uint64_t total)
 {
-	const struct iaprof_host *host = counts->host;
-	uint64_t count = total - counts->lost[reason];
-
 	/* The other reasons are about calls; calls whose stack is lost are counted. */
 	bool is_of_calls = reason != LOST_STACKS && reason != LOST_GRAPHS && reason != LOST_SIZES;
-	if (count)
-		host->lost(host, reasons[reason], counts->last_time, count,
-			   is_of_calls ? counts->records.count_type : 0, is_of_calls ? count : 0);
-	counts->lost[reason] = total;
+
+	losses_report(counts->host, reasons[reason], counts->last_time, total, &counts->lost[reason],
+		      is_of_calls ? counts->records.count_type : 0);
 }
 
 /*

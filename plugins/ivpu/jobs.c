@@ -13,13 +13,13 @@
 #include "job_shared.h"
 #include "jobs.h"
 #include "module_types.h"
+#include "records/losses.h"
 #include "bpf/support.h"
 #include "bpf/target_set.h"
 #include "npu_job.bpf.skel.h"
 
 /* Limit on events per turn. */
 #define EVENTS_MAX 2048u
-#define ENGINES_MAX BUSY_ENGINES
 #define LINKS_MAX 16u
 /* Limit on contexts with jobs; the driver has at most 128 at a time. */
 #define CONTEXTS_MAX 1024u
@@ -40,7 +40,7 @@ struct job_watch {
 	bool from_functions;
 	bool is_raw; /* the tracepoint's arguments are read */
 	KEYED_ARRAY(struct ended_context) ended;
-	struct busy_times engines[ENGINES_MAX];
+	struct busy_times engines[BUSY_ENGINES];
 	uint64_t losses_reported;                                            /* time of the last loss report */
 	uint64_t ring_full, map_full, unreturned, unended, too_many, missed; /* counts reported so far */
 	uint64_t left_out;                                                   /* dropped by the queue, so far reported */
@@ -64,24 +64,12 @@ static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
 	return host->intern_string(host, text, (size_t)length);
 }
 
-/*
- * The driver does not report when the device starts a job, and with hardware scheduling the engine may switch between
- * jobs. A job's time is the part of its time in the queue that no earlier job used: it starts when the previous one
- * ends. Returns 0 if the engine is not known.
- */
-static uint64_t job_started(struct job_watch *watch, const struct job_event *job, uint64_t queued)
-{
-	if (job->engine >= ENGINES_MAX || !job->ended || !queued)
-		return 0;
-	return job->ended - busy_times_add(&watch->engines[job->engine], queued, job->ended);
-}
-
 /* now: 0, or the end of the run if the job has not ended. */
 static int job_append(struct job_watch *watch, const struct job_event *job, uint64_t now)
 {
 	/* The job may have completed before the driver reported it as queued. */
 	uint64_t queued = job->ended && job->queued > job->ended ? job->ended : job->queued;
-	uint64_t started = now ? 0 : job_started(watch, job, queued);
+	uint64_t started = now ? 0 : busy_engines_start(watch->engines, job->engine, queued, job->ended);
 
 	if (!(job->flags & JOB_IS_TARGET))
 		return 0;
@@ -161,13 +149,6 @@ static int event_take(void *context, void *data, size_t size)
 	return ++watch->events == EVENTS_MAX ? -EAGAIN : 0;
 }
 
-static void lost_report(struct job_watch *watch, const char *reason, uint64_t now, uint64_t *reported)
-{
-	if (now != *reported)
-		watch->host->lost(watch->host, reason, watch->losses_reported, now - *reported, 0, 0);
-	*reported = now;
-}
-
 static uint64_t programs_missed(const struct job_watch *watch)
 {
 	struct bpf_program *program;
@@ -177,21 +158,22 @@ static uint64_t programs_missed(const struct job_watch *watch)
 	return missed;
 }
 
-static void losses_report(struct job_watch *watch)
+static void totals_report(struct job_watch *watch)
 {
+	const struct iaprof_host *host = watch->host;
 	const struct job_totals *totals = &watch->skeleton->bss->totals;
+	uint64_t since = watch->losses_reported, ring_full = __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
+		 map_full = __atomic_load_n(&totals->map_full, __ATOMIC_RELAXED),
+		 unreturned = __atomic_load_n(&totals->unreturned, __ATOMIC_RELAXED),
+		 unended = __atomic_load_n(&totals->unended, __ATOMIC_RELAXED) + watch->ends_lost;
 
-	lost_report(watch, "NPU jobs: ring buffer full", __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
-		    &watch->ring_full);
-	lost_report(watch, "NPU jobs: map full", __atomic_load_n(&totals->map_full, __ATOMIC_RELAXED),
-		    &watch->map_full);
-	lost_report(watch, "NPU jobs: submission not seen", __atomic_load_n(&totals->unreturned, __ATOMIC_RELAXED),
-		    &watch->unreturned);
-	lost_report(watch, "NPU jobs: end not seen",
-		    __atomic_load_n(&totals->unended, __ATOMIC_RELAXED) + watch->ends_lost, &watch->unended);
-	lost_report(watch, "NPU jobs: too many at once", watch->left_out, &watch->too_many);
-	lost_report(watch, "NPU jobs: program did not run", programs_missed(watch), &watch->missed);
-	watch->losses_reported = watch->host->clock(watch->host);
+	losses_report(host, "NPU jobs: ring buffer full", since, ring_full, &watch->ring_full, 0);
+	losses_report(host, "NPU jobs: map full", since, map_full, &watch->map_full, 0);
+	losses_report(host, "NPU jobs: submission not seen", since, unreturned, &watch->unreturned, 0);
+	losses_report(host, "NPU jobs: end not seen", since, unended, &watch->unended, 0);
+	losses_report(host, "NPU jobs: too many at once", since, watch->left_out, &watch->too_many, 0);
+	losses_report(host, "NPU jobs: program did not run", since, programs_missed(watch), &watch->missed, 0);
+	watch->losses_reported = host->clock(host);
 }
 
 uint64_t jobs_missed(const struct jobs *jobs)
@@ -216,7 +198,7 @@ int jobs_turn(struct jobs *jobs, struct record_batch *batch)
 {
 	int result = events_drain(jobs, batch);
 
-	losses_report(jobs->watch);
+	totals_report(jobs->watch);
 	return result;
 }
 
@@ -257,10 +239,10 @@ int jobs_stop(struct jobs *jobs, struct record_batch *batch)
 	do {
 		result = events_drain(jobs, batch);
 	} while (result == 0 && watch->events == EVENTS_MAX);
-	losses_report(watch);
+	totals_report(watch);
 	if (result == 0)
 		result = rest_append(watch);
-	losses_report(watch);
+	totals_report(watch);
 	return result;
 }
 

@@ -9,6 +9,7 @@
 #include <iaprof/record.h>
 #include "layer_data.h"
 #include "layers.h"
+#include "records/losses.h"
 #include "bpf/support.h"
 #include "bpf/target_set.h"
 #include "npu_layers.bpf.skel.h"
@@ -19,11 +20,8 @@
 /* Returns the node of a name below another one, or 0 when out of memory. */
 static uint32_t node_get(struct layers *layers, uint32_t parent, const char *name, uint32_t kind, uint64_t time)
 {
-	struct call_records *records = layers->records;
-	uint32_t function =
-		call_records_function(records, name, kind == IAPROF_CALL_CONTEXT ? NULL : FAMILY, kind, time);
-
-	return function ? call_records_node(records, parent, function, time) : 0;
+	return call_records_named_node(layers->records, parent, name, kind == IAPROF_CALL_CONTEXT ? NULL : FAMILY, kind,
+				       time);
 }
 
 static int time_add(struct layers *layers, const struct layer_event *event, uint32_t node, uint64_t count,
@@ -123,34 +121,30 @@ static int item_take(void *context, void *data, size_t size)
 	return layers->error;
 }
 
-static void lost_report(struct layers *layers, const char *reason, uint64_t now, uint64_t *reported)
-{
-	if (now != *reported)
-		layers->host->lost(layers->host, reason, layers->host->clock(layers->host), now - *reported, 0, 0);
-	*reported = now;
-}
-
 int layers_turn(struct layers *layers)
 {
+	const struct iaprof_host *host = layers->host;
+
 	if (!layers->ring)
 		return 0;
 	layers->error = 0;
 	ring_buffer__consume(layers->ring);
 	const struct layer_totals *totals = &layers->skeleton->bss->totals;
-	lost_report(layers, "NPU layers: ring buffer full", __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
-		    &layers->ring_full);
-	lost_report(layers, "NPU layers: too many in an inference",
-		    __atomic_load_n(&totals->too_many, __ATOMIC_RELAXED), &layers->too_many);
-	lost_report(layers, "NPU layers: not in memory", __atomic_load_n(&totals->unreadable, __ATOMIC_RELAXED),
-		    &layers->unreadable);
-	lost_report(layers, "NPU layers: unknown data", layers->refused_now, &layers->refused);
-	lost_report(layers, "NPU layers: program did not run",
-		    bpf_program_missed(layers->skeleton->progs.query_begin) +
-			    bpf_program_missed(layers->skeleton->progs.query_end) +
-			    bpf_program_missed(layers->skeleton->progs.pool_create_begin) +
-			    bpf_program_missed(layers->skeleton->progs.query_create_begin) +
-			    bpf_program_missed(layers->skeleton->progs.creation_end),
-		    &layers->missed);
+	uint64_t now = host->clock(host);
+	losses_report(host, "NPU layers: ring buffer full", now, __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
+		      &layers->ring_full, 0);
+	losses_report(host, "NPU layers: too many in an inference", now,
+		      __atomic_load_n(&totals->too_many, __ATOMIC_RELAXED), &layers->too_many, 0);
+	losses_report(host, "NPU layers: not in memory", now, __atomic_load_n(&totals->unreadable, __ATOMIC_RELAXED),
+		      &layers->unreadable, 0);
+	losses_report(host, "NPU layers: unknown data", now, layers->refused_now, &layers->refused, 0);
+	losses_report(host, "NPU layers: program did not run", now,
+		      bpf_program_missed(layers->skeleton->progs.query_begin) +
+			      bpf_program_missed(layers->skeleton->progs.query_end) +
+			      bpf_program_missed(layers->skeleton->progs.pool_create_begin) +
+			      bpf_program_missed(layers->skeleton->progs.query_create_begin) +
+			      bpf_program_missed(layers->skeleton->progs.creation_end),
+		      &layers->missed, 0);
 	return layers->error ? layers->error : call_records_flush(layers->records);
 }
 
@@ -180,16 +174,6 @@ int layers_prepare(struct layers *layers, const struct iaprof_host *host, struct
 int layers_start(struct layers *layers)
 {
 	return target_set_follow(TARGET_SET(layers->skeleton), layers->host);
-}
-
-static struct bpf_link *link_make(const struct bpf_program *program, bool is_return, int descriptor, uint64_t offset)
-{
-	const struct bpf_uprobe_opts options = { .sz = sizeof options, .retprobe = is_return };
-	char path[64];
-
-	/* Opens the parsed file itself, because its path may refer to another file by now. */
-	snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-	return bpf_program__attach_uprobe_opts(program, -1, path, offset, &options);
 }
 
 /* Detaches from the file that was added last. */
@@ -235,9 +219,9 @@ int layers_attach(struct layers *layers, int descriptor, uint64_t device, uint64
 	int result = 0;
 
 	for (uint32_t i = 0; i < LAYER_LINKS; i++) {
-		links[i] = wanted[i].offset && !result
-				   ? link_make(wanted[i].program, wanted[i].is_return, descriptor, wanted[i].offset)
-				   : NULL;
+		links[i] = wanted[i].offset && !result ? bpf_uprobe_attach(wanted[i].program, wanted[i].is_return, 0,
+									   descriptor, wanted[i].offset)
+						       : NULL;
 		if (wanted[i].offset && !links[i] && !result)
 			result = -errno;
 	}
