@@ -43,7 +43,7 @@ int npu_read_number(const struct npu *npu, const char *file, uint64_t *number)
 	return 0;
 }
 
-static void name_npu(struct npu *npu)
+static void npu_name_set(struct npu *npu)
 {
 	uint64_t vendor = 0, device = 0;
 	npu_read_number(npu, "vendor", &vendor);
@@ -78,7 +78,7 @@ size_t npus_find(const char *sysfs, struct npu npus[static NPUS_MAX])
 		if (!link_name(link, driver, sizeof driver) || strcmp(driver, NPU_DRIVER))
 			continue;
 		link_name(npu->folder, npu->address, sizeof npu->address);
-		name_npu(npu);
+		npu_name_set(npu);
 		count++;
 	}
 	return count;

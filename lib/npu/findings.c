@@ -25,10 +25,8 @@ struct judge {
 	void *context;
 };
 
-static void emit_finding(const struct judge *judge, uint32_t severity, const char *name, double value, double threshold,
-			 const char *format, ...) IAPROF_PRINTF(6, 7);
-
-static void emit_finding(const struct judge *judge, uint32_t severity, const char *name, double value, double threshold,
+IAPROF_PRINTF(6, 7)
+static void finding_emit(const struct judge *judge, uint32_t severity, const char *name, double value, double threshold,
 			 const char *format, ...)
 {
 	struct ivpu_finding finding = { .severity = severity, .name = name, .value = value, .threshold = threshold };
@@ -45,26 +43,26 @@ static void subject_text(const char *name, char *text, size_t size)
 	snprintf(text, size, *name ? "%s: " : "%s", name);
 }
 
-static void judge_recovery(const struct judge *judge)
+static void recovery_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double hang = (double)judge->limits->hang / SECOND;
 	const char *job = statistics->names.longest_job;
 	bool is_cause_known = *job && hang > 0 && statistics->jobs.longest > hang;
 	if (statistics->recoveries)
-		emit_finding(judge, IAPROF_FINDING_PROBLEM, "npu-recovery", (double)statistics->recoveries, 0,
+		finding_emit(judge, IAPROF_FINDING_PROBLEM, "npu-recovery", (double)statistics->recoveries, 0,
 			     "NPU recoveries: %" PRIu64 " (limit 0)%s%s: the driver reset the NPU and aborted all jobs "
 			     "(see dmesg for the cause, and check for a firmware update)",
 			     statistics->recoveries, is_cause_known ? ", after the hang of " : "",
 			     is_cause_known ? job : "");
 	if (statistics->resets)
-		emit_finding(judge, IAPROF_FINDING_PROBLEM, "npu-reset", (double)statistics->resets, 0,
+		finding_emit(judge, IAPROF_FINDING_PROBLEM, "npu-reset", (double)statistics->resets, 0,
 			     "NPU or engine resets: %" PRIu64
 			     " (limit 0): see dmesg for the cause, and check for a firmware update",
 			     statistics->resets);
 }
 
-static void judge_hang(const struct judge *judge)
+static void hang_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double limit = (double)judge->limits->hang / SECOND;
@@ -76,19 +74,19 @@ static void judge_hang(const struct judge *judge)
 		snprintf(usual, sizeof usual, "; the others took %s on average",
 			 quantity_time(statistics->jobs.usual * SECOND).text);
 	if (statistics->jobs.ends_missed)
-		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-job-hang", statistics->jobs.longest, limit,
+		finding_emit(judge, IAPROF_FINDING_WARNING, "npu-job-hang", statistics->jobs.longest, limit,
 			     "%s did not complete within %.1f s (limit hang=%gs%s), or its completion was not traced "
 			     "(%" PRIu64 " job event%s missed; see dmesg for a timeout)",
 			     job, statistics->jobs.longest, limit, usual, statistics->jobs.ends_missed,
 			     plural(statistics->jobs.ends_missed));
 	else
-		emit_finding(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", statistics->jobs.longest, limit,
+		finding_emit(judge, IAPROF_FINDING_PROBLEM, "npu-job-hang", statistics->jobs.longest, limit,
 			     "%s did not complete within %.1f s (limit hang=%gs%s): the NPU hangs, or the job takes "
 			     "that long (see dmesg for a timeout, or raise hang=)",
 			     job, statistics->jobs.longest, limit, usual);
 }
 
-static void judge_ipc(const struct judge *judge)
+static void ipc_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double rate = statistics->messages.rate, limit = (double)judge->limits->ipc_rate;
@@ -98,14 +96,14 @@ static void judge_ipc(const struct judge *judge)
 	if (statistics->jobs.median.messages)
 		snprintf(median, sizeof median, ", this run's median is %" PRIu32, statistics->jobs.median.messages);
 	if (limit > 0 && rate > limit && !is_explained)
-		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-ipc-storm", rate, limit,
+		finding_emit(judge, IAPROF_FINDING_WARNING, "npu-ipc-storm", rate, limit,
 			     "%.0f firmware messages in a second with %" PRIu64
 			     " job%s (limits: ipc-rate=%.0f, and %d per job; one is needed%s): the firmware sends more "
 			     "than jobs need (see dmesg and ivpu_ipc_irq_handler; update the firmware)",
 			     rate, statistics->messages.rate_jobs, plural(statistics->messages.rate_jobs), limit,
 			     IVPU_MESSAGES_PER_JOB, median);
 	else if (grown > 0 && rate > STEADY_RATE_MIN && rate > grown && !is_explained)
-		emit_finding(judge, IAPROF_FINDING_NOTE, "npu-ipc-burst", rate, grown,
+		finding_emit(judge, IAPROF_FINDING_NOTE, "npu-ipc-burst", rate, grown,
 			     "%.0f firmware messages in one second (limit %.0f: ipc-growth=%" PRIu64
 			     " times this run's other seconds): check what the program did at that time",
 			     rate, grown, judge->limits->ipc_growth);
@@ -115,7 +113,7 @@ static void judge_ipc(const struct judge *judge)
 	char subject[72];
 	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (limit > 0 && calls > limit)
-		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-ipc-per-job", calls, limit,
+		finding_emit(judge, IAPROF_FINDING_WARNING, "npu-ipc-per-job", calls, limit,
 			     "%s%.0f IPC calls per job (limit ipc-per-job=%.0f): IPC outweighs the work (submit larger "
 			     "jobs)",
 			     subject, calls, limit);
@@ -125,7 +123,7 @@ static void judge_ipc(const struct judge *judge)
  * A buffer is mapped once per process that uses it. Page counts are no indication, as they include the firmware's
  * buffers.
  */
-static bool judge_mappings(const struct judge *judge)
+static bool mappings_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double contexts = statistics->contexts > 1 ? (double)statistics->contexts : 1;
@@ -141,7 +139,7 @@ static bool judge_mappings(const struct judge *judge)
 		snprintf(size, sizeof size, " (%s)", quantity_size((double)statistics->mappings.pages * PAGE).text);
 	if (contexts > 1)
 		snprintf(files, sizeof files, " for %.0f open files", contexts);
-	emit_finding(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,
+	finding_emit(judge, IAPROF_FINDING_WARNING, "npu-mapping-thrash", ratio, limit,
 		     "%s%" PRIu64 " mappings%s for at most %" PRIu64
 		     " buffers at a time, %s each (limit map-ratio=%" PRIu64 "%s; one is needed), %" PRIu32
 		     " per job: buffers are created, mapped and freed repeatedly (allocate them once and reuse them)",
@@ -150,7 +148,7 @@ static bool judge_mappings(const struct judge *judge)
 	return true;
 }
 
-static bool judge_growth(const struct judge *judge)
+static bool growth_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	uint64_t limit = judge->limits->buffer_growth;
@@ -164,7 +162,7 @@ static bool judge_growth(const struct judge *judge)
 	if (least <= limit)
 		return false;
 	subject_text(statistics->names.buffers, subject, sizeof subject);
-	emit_finding(judge, IAPROF_FINDING_WARNING, "npu-buffer-growth", (double)least, (double)limit,
+	finding_emit(judge, IAPROF_FINDING_WARNING, "npu-buffer-growth", (double)least, (double)limit,
 		     "%sthe number of buffers grew by %" PRIu64 " and by %" PRIu64 " in the two halves of %" PRIu64
 		     " jobs (limit buffer-growth=%" PRIu64 " each), to %" PRIu64
 		     ": the program keeps buffers of earlier jobs (free them, or reuse them)",
@@ -173,7 +171,7 @@ static bool judge_growth(const struct judge *judge)
 }
 
 /* The driver maps a buffer in the first submission that uses it: later ones should map nothing. */
-static void judge_submissions(const struct judge *judge)
+static void submissions_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double pages = statistics->jobs.median.pages, limit = (double)judge->limits->submit_pages;
@@ -191,7 +189,7 @@ static void judge_submissions(const struct judge *judge)
 		return;
 	char subject[72];
 	subject_text(statistics->names.mappings, subject, sizeof subject);
-	emit_finding(judge, IAPROF_FINDING_WARNING, "npu-map-at-submit", pages, limit,
+	finding_emit(judge, IAPROF_FINDING_WARNING, "npu-map-at-submit", pages, limit,
 		     "%sa job maps %s%.0f pages (%s) in its submission (median of %" PRIu64
 		     " jobs; limit submit-pages=%.0f): each job uses new buffers, which are mapped at first use (reuse "
 		     "buffers, or use each once before what is timed)",
@@ -199,7 +197,7 @@ static void judge_submissions(const struct judge *judge)
 		     statistics->jobs.count, limit);
 }
 
-static void judge_boots(const struct judge *judge)
+static void boots_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double limit = (double)judge->limits->boots;
@@ -218,12 +216,12 @@ static void judge_boots(const struct judge *judge)
 		snprintf(part, sizeof part, ", %s %% of the time", quantity_number(100 * share).text);
 	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (!statistics->jobs.count)
-		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots.count, limit,
+		finding_emit(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots.count, limit,
 			     "%" PRIu64 " firmware boots (limit boots=%.0f)%s without a job: the firmware fails after "
 			     "its boot (see dmesg, and update the firmware)",
 			     statistics->boots.count, limit, part);
 	else
-		emit_finding(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots.count, limit,
+		finding_emit(judge, IAPROF_FINDING_WARNING, "npu-boot-thrash", (double)statistics->boots.count, limit,
 			     "%s%" PRIu64 " firmware boots for %" PRIu64
 			     " jobs%s (limits: boots=%.0f, and boot-jobs=%" PRIu64
 			     " jobs for each): the NPU is suspended between jobs (raise power/autosuspend_delay_ms of "
@@ -232,7 +230,7 @@ static void judge_boots(const struct judge *judge)
 			     judge->limits->boot_jobs);
 }
 
-static void judge_polling(const struct judge *judge)
+static void polling_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double limit = (double)judge->limits->boot_wait / SECOND;
@@ -244,14 +242,14 @@ static void judge_polling(const struct judge *judge)
 	subject_text(statistics->names.boots, subject, sizeof subject);
 	if (statistics->boots.knows_time) {
 		if (limit > 0 && statistics->boots.longest > limit)
-			emit_finding(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", statistics->boots.longest,
+			finding_emit(judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", statistics->boots.longest,
 				     limit,
 				     "%sa firmware boot took %s with %.0f polls (limit boot-wait=%gs; the driver gives "
 				     "up after 1 s): the firmware starts slowly (update it; keep the NPU awake with "
 				     "power/control)",
 				     subject, quantity_time(statistics->boots.longest * SECOND).text, polls, limit);
 	} else if (statistics->seconds <= 0 && polls_limit > 0 && polls > polls_limit) {
-		emit_finding(
+		finding_emit(
 			judge, IAPROF_FINDING_WARNING, "npu-firmware-polling", polls, polls_limit,
 			"the driver polled %.0f times per firmware boot (limit boot-polls=%.0f; Lunar Lake has about "
 			"950): the firmware starts slowly (update it; keep the NPU awake with power/control)",
@@ -260,7 +258,7 @@ static void judge_polling(const struct judge *judge)
 }
 
 /* Notes that the start took a large share of the time of few jobs: not a fault, but the times are not typical. */
-static void judge_start(const struct judge *judge)
+static void start_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	double start = statistics->boots.seconds + statistics->mappings.seconds;
@@ -273,7 +271,7 @@ static void judge_start(const struct judge *judge)
 	subject_text(statistics->names.jobs, subject, sizeof subject);
 	if (statistics->mappings.pages)
 		snprintf(size, sizeof size, " of %s", quantity_size((double)statistics->mappings.pages * PAGE).text);
-	emit_finding(
+	finding_emit(
 		judge, IAPROF_FINDING_NOTE, "npu-cold-start", share, limit,
 		"%s%" PRIu64
 		" job%s ran for %s after a cold start: firmware boot %s, first mapping%s %s (%s %% of the whole, limit "
@@ -284,7 +282,7 @@ static void judge_start(const struct judge *judge)
 		quantity_time(statistics->mappings.seconds * SECOND).text, quantity_number(share).text, limit);
 }
 
-static void judge_turns(const struct judge *judge)
+static void turns_judge(const struct judge *judge)
 {
 	const struct ivpu_statistics *statistics = judge->statistics;
 	const struct ivpu_names *names = &statistics->names;
@@ -299,7 +297,7 @@ static void judge_turns(const struct judge *judge)
 		snprintf(owners, sizeof owners, " of %s and %s", names->turns[0], names->turns[1]);
 	if (names->turns_queue > 0)
 		snprintf(queue, sizeof queue, ", %s on average", quantity_time(names->turns_queue * SECOND).text);
-	emit_finding(judge, IAPROF_FINDING_WARNING, "npu-taking-turns", share, limit,
+	finding_emit(judge, IAPROF_FINDING_WARNING, "npu-taking-turns", share, limit,
 		     "%" PRIu64 " of %" PRIu64
 		     " jobs%s waited for a job of another program or model%s (%s %%, limit turns=%.0f): they take "
 		     "turns on the NPU (run one after the other, or batch the jobs of each)",
@@ -311,15 +309,15 @@ void ivpu_findings(const struct ivpu_statistics *statistics, const struct ivpu_l
 		   void (*emit)(void *context, const struct ivpu_finding *finding), void *context)
 {
 	const struct judge judge = { .statistics = statistics, .limits = limits, .emit = emit, .context = context };
-	judge_recovery(&judge);
-	judge_hang(&judge);
-	judge_ipc(&judge);
+	recovery_judge(&judge);
+	hang_judge(&judge);
+	ipc_judge(&judge);
 	/* Jobs that create buffers map them, too: only the cause is a finding. */
-	bool is_thrashing = judge_mappings(&judge), is_growing = judge_growth(&judge);
+	bool is_thrashing = mappings_judge(&judge), is_growing = growth_judge(&judge);
 	if (!is_thrashing && !is_growing)
-		judge_submissions(&judge);
-	judge_boots(&judge);
-	judge_polling(&judge);
-	judge_turns(&judge);
-	judge_start(&judge);
+		submissions_judge(&judge);
+	boots_judge(&judge);
+	polling_judge(&judge);
+	turns_judge(&judge);
+	start_judge(&judge);
 }

@@ -19,7 +19,7 @@ struct emission {
 	uint32_t count;
 };
 
-static void emit(void *context, const struct ivpu_finding *finding)
+static void finding_emit(void *context, const struct ivpu_finding *finding)
 {
 	struct emission *emission = context;
 	const struct record_finding record = { .severity = finding->severity,
@@ -33,7 +33,7 @@ static void emit(void *context, const struct ivpu_finding *finding)
 }
 
 IAPROF_PRINTF(3, 4)
-static void append(struct ivpu_finding *finding, size_t *length, const char *format, ...)
+static void finding_append(struct ivpu_finding *finding, size_t *length, const char *format, ...)
 {
 	if (*length >= sizeof finding->text)
 		return;
@@ -63,19 +63,19 @@ static void nothing_found_emit(struct emission *emission, const struct ivpu_stat
 	};
 	size_t length = 0;
 
-	append(&finding, &length, "no problem found in %" PRIu64 " job%s (checked:", statistics->jobs.count,
-	       plural(statistics->jobs.count));
+	finding_append(&finding, &length, "no problem found in %" PRIu64 " job%s (checked:", statistics->jobs.count,
+		       plural(statistics->jobs.count));
 	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
 		if (checks[i].is_checked)
-			append(&finding, &length, "%s %s", i ? "," : "", checks[i].name);
-	append(&finding, &length, ")");
-	emit(emission, &finding);
+			finding_append(&finding, &length, "%s %s", i ? "," : "", checks[i].name);
+	finding_append(&finding, &length, ")");
+	finding_emit(emission, &finding);
 }
 
 static void findings_emit(struct emission *emission, const struct npu_report *report)
 {
 	emission->count = 0;
-	ivpu_findings(&report->statistics, report->limits, emit, emission);
+	ivpu_findings(&report->statistics, report->limits, finding_emit, emission);
 	if (!emission->count && report->statistics.jobs.count)
 		nothing_found_emit(emission, &report->statistics);
 }
@@ -104,28 +104,30 @@ static void overview_emit(struct emission *emission, const struct npu_report *re
 		if (largest == IVPU_FAMILY_COUNT)
 			break;
 		is_listed[largest] = true;
-		append(&finding, &length, "%s %s %" PRIu64 " (%s %%)", is_first ? ":" : ",", ivpu_family_name(largest),
-		       overview->family_counts[largest],
-		       quantity_number(100.0 * (double)overview->family_counts[largest] / (double)overview->calls)
-			       .text);
+		finding_append(
+			&finding, &length, "%s %s %" PRIu64 " (%s %%)", is_first ? ":" : ",", ivpu_family_name(largest),
+			overview->family_counts[largest],
+			quantity_number(100.0 * (double)overview->family_counts[largest] / (double)overview->calls)
+				.text);
 		is_first = false;
 	}
 	if (overview->knows_messages)
-		append(&finding, &length, "; %" PRIu64 " firmware message%s", messages, plural(messages));
+		finding_append(&finding, &length, "; %" PRIu64 " firmware message%s", messages, plural(messages));
 	if (overview->knows_polls)
-		append(&finding, &length, "; %" PRIu64 " poll%s while the firmware booted", polls, plural(polls));
+		finding_append(&finding, &length, "; %" PRIu64 " poll%s while the firmware booted", polls,
+			       plural(polls));
 	if (overview->hot_functions_left_out)
-		append(&finding, &length, "; %" PRIu32 " function%s called for each page not traced (hot=yes)",
-		       overview->hot_functions_left_out, plural(overview->hot_functions_left_out));
-	emit(emission, &finding);
+		finding_append(&finding, &length, "; %" PRIu32 " function%s called for each page not traced (hot=yes)",
+			       overview->hot_functions_left_out, plural(overview->hot_functions_left_out));
+	finding_emit(emission, &finding);
 }
 
 /* Appends a rate such as "12.3 jobs", if it is known. */
-static void append_rate(struct ivpu_finding *finding, size_t *length, uint64_t count, double seconds, const char *what)
+static void rate_append(struct ivpu_finding *finding, size_t *length, uint64_t count, double seconds, const char *what)
 {
 	if (count)
-		append(finding, length, "%s %s %s", finding->text[*length - 1] == ':' ? "" : ",",
-		       quantity_number((double)count / seconds).text, what);
+		finding_append(finding, length, "%s %s %s", finding->text[*length - 1] == ':' ? "" : ",",
+			       quantity_number((double)count / seconds).text, what);
 }
 
 /* Omits numbers that are unknown or 0. */
@@ -137,30 +139,32 @@ static void rates_emit(struct emission *emission, const struct ivpu_statistics *
 	if (seconds <= 0)
 		return;
 	finding.value = (double)statistics->jobs.count / seconds;
-	append(&finding, &length, "per second:");
-	append_rate(&finding, &length, statistics->jobs.count, seconds, "jobs");
-	append_rate(&finding, &length, statistics->messages.count, seconds, "firmware messages");
+	finding_append(&finding, &length, "per second:");
+	rate_append(&finding, &length, statistics->jobs.count, seconds, "jobs");
+	rate_append(&finding, &length, statistics->messages.count, seconds, "firmware messages");
 	if (statistics->messages.count)
-		append(&finding, &length, " (at most %.0f)", statistics->messages.rate);
-	append_rate(&finding, &length, statistics->buffers.created, seconds, "buffers created");
-	append_rate(&finding, &length, statistics->mappings.count, seconds, "buffers mapped");
-	append(&finding, &length, ", over %s", quantity_time(seconds * 1e9).text);
+		finding_append(&finding, &length, " (at most %.0f)", statistics->messages.rate);
+	rate_append(&finding, &length, statistics->buffers.created, seconds, "buffers created");
+	rate_append(&finding, &length, statistics->mappings.count, seconds, "buffers mapped");
+	finding_append(&finding, &length, ", over %s", quantity_time(seconds * 1e9).text);
 	if (statistics->boots.count)
-		append(&finding, &length, "; firmware boots: %" PRIu64, statistics->boots.count);
+		finding_append(&finding, &length, "; firmware boots: %" PRIu64, statistics->boots.count);
 	if (statistics->resumes)
-		append(&finding, &length, "%s NPU resumes: %" PRIu64, statistics->boots.count ? "," : ";",
-		       statistics->resumes);
+		finding_append(&finding, &length, "%s NPU resumes: %" PRIu64, statistics->boots.count ? "," : ";",
+			       statistics->resumes);
 	if (statistics->buffers.bytes)
-		append(&finding, &length, "; %s of buffers created",
-		       quantity_size((double)statistics->buffers.bytes).text);
+		finding_append(&finding, &length, "; %s of buffers created",
+			       quantity_size((double)statistics->buffers.bytes).text);
 	if (statistics->mappings.pages && statistics->buffers.bytes)
-		append(&finding, &length, ", with %s page mappings per 4 KiB, including the firmware's buffers",
-		       quantity_number((double)statistics->mappings.pages * 4096 / (double)statistics->buffers.bytes)
-			       .text);
+		finding_append(
+			&finding, &length, ", with %s page mappings per 4 KiB, including the firmware's buffers",
+			quantity_number((double)statistics->mappings.pages * 4096 / (double)statistics->buffers.bytes)
+				.text);
 	if (statistics->mappings.pages && statistics->mappings.count)
-		append(&finding, &length, "; %s pages per mapping",
-		       quantity_number((double)statistics->mappings.pages / (double)statistics->mappings.count).text);
-	emit(emission, &finding);
+		finding_append(
+			&finding, &length, "; %s pages per mapping",
+			quantity_number((double)statistics->mappings.pages / (double)statistics->mappings.count).text);
+	finding_emit(emission, &finding);
 }
 
 void ivpu_unknown_add(struct ivpu_unknown_functions *unknown, const char *name, uint64_t calls)
@@ -189,7 +193,7 @@ static void unknown_emit(struct emission *emission, const struct ivpu_unknown_fu
 		"no family for %" PRIu32 " function%s with %" PRIu64
 		" call%s, which are counted as other: %s (the driver is newer than this program, or names are cut off)",
 		unknown->count, plural(unknown->count), unknown->calls, plural(unknown->calls), unknown->names);
-	emit(emission, &finding);
+	finding_emit(emission, &finding);
 }
 
 int npu_report_emit(struct npu_report *report, struct record_batch *batch, uint64_t time)

@@ -18,7 +18,7 @@ static double seconds_between(uint64_t begin, uint64_t end)
  * Keeps the largest message rate. A rate that the jobs of its second do not explain takes precedence over larger ones
  * that they do.
  */
-static void take_rate(struct ivpu_statistics *statistics, bool *is_excess, double rate, uint64_t jobs)
+static void rate_keep(struct ivpu_statistics *statistics, bool *is_excess, double rate, uint64_t jobs)
 {
 	bool is_more = rate > ivpu_messages_explained(jobs);
 	if (is_more < *is_excess || (is_more == *is_excess && rate <= statistics->messages.rate))
@@ -29,14 +29,14 @@ static void take_rate(struct ivpu_statistics *statistics, bool *is_excess, doubl
 }
 
 /* Ends a whole second: updates the maximum and the usual rate of messages. */
-static void end_second(struct ivpu_running *running)
+static void second_end(struct ivpu_running *running)
 {
 	uint64_t jobs = running->second_jobs;
 	running->second_jobs = 0;
 	if (!running->second_messages)
 		return;
 	running->seconds_counted++;
-	take_rate(&running->statistics, &running->is_rate_excess, (double)running->second_messages, jobs);
+	rate_keep(&running->statistics, &running->is_rate_excess, (double)running->second_messages, jobs);
 	running->messages_before += running->second_messages;
 	running->second_messages = 0;
 }
@@ -53,7 +53,7 @@ void ivpu_running_advance(struct ivpu_running *running, uint64_t time)
 	uint64_t seconds = (time - running->second_begin) / SECOND;
 	if (!seconds)
 		return;
-	end_second(running);
+	second_end(running);
 	running->second_begin += seconds * SECOND;
 }
 
@@ -80,7 +80,7 @@ void ivpu_running_add_window(struct ivpu_running *running, uint64_t messages, ui
 		return;
 	running->seconds_counted++;
 	running->messages_before += (uint64_t)rate;
-	take_rate(&running->statistics, &running->is_rate_excess, rate,
+	rate_keep(&running->statistics, &running->is_rate_excess, rate,
 		  length ? (uint64_t)((double)jobs * SECOND / (double)length) : jobs);
 }
 
@@ -115,7 +115,7 @@ static uint64_t buffers_now(const struct ivpu_statistics *statistics)
 }
 
 /* Keeps the work of the job before a submission; if there is no room, every other one is dropped from now on. */
-static void end_work(struct ivpu_running *running)
+static void work_end(struct ivpu_running *running)
 {
 	uint64_t before = running->statistics.jobs.count;
 	uint32_t stride = running->sample_stride ? running->sample_stride : 1;
@@ -133,7 +133,7 @@ static void end_work(struct ivpu_running *running)
 	running->work = (struct ivpu_job_work){ 0 };
 }
 
-static void take_turn(struct ivpu_running *running, uint32_t owner)
+static void turn_count(struct ivpu_running *running, uint32_t owner)
 {
 	struct ivpu_statistics *statistics = &running->statistics;
 	statistics->jobs.knows_owners = owner && (statistics->jobs.knows_owners || !statistics->jobs.count);
@@ -153,8 +153,8 @@ void ivpu_running_submit(struct ivpu_running *running, uint32_t owner, uint64_t 
 	struct ivpu_statistics *statistics = &running->statistics;
 	uint64_t buffers = buffers_now(statistics);
 	ivpu_running_advance(running, time);
-	end_work(running);
-	take_turn(running, owner);
+	work_end(running);
+	turn_count(running, owner);
 	running->second_jobs++;
 	if (!statistics->jobs.count++)
 		statistics->buffers.first = buffers;
@@ -172,7 +172,7 @@ void ivpu_running_submit(struct ivpu_running *running, uint32_t owner, uint64_t 
 	running->waiting[last].owner = owner;
 }
 
-static void watch_job(struct ivpu_statistics *statistics, uint64_t submitted, uint64_t time)
+static void job_watch(struct ivpu_statistics *statistics, uint64_t submitted, uint64_t time)
 {
 	double seconds = submitted ? seconds_between(submitted, time) : 0;
 	if (seconds > statistics->jobs.longest)
@@ -180,7 +180,7 @@ static void watch_job(struct ivpu_statistics *statistics, uint64_t submitted, ui
 }
 
 /* Jobs are assumed to end in submission order. */
-static void complete(struct ivpu_running *running, uint64_t time)
+static void job_complete(struct ivpu_running *running, uint64_t time)
 {
 	struct ivpu_statistics *statistics = &running->statistics;
 	statistics->jobs.done++;
@@ -188,7 +188,7 @@ static void complete(struct ivpu_running *running, uint64_t time)
 	if (!running->waiting_count)
 		return;
 	uint64_t submitted = running->waiting[running->waiting_first].time;
-	watch_job(statistics, submitted, time);
+	job_watch(statistics, submitted, time);
 	running->jobs_timed += submitted && time > submitted;
 	running->job_seconds += submitted ? seconds_between(submitted, time) : 0;
 	running->waiting_first = (running->waiting_first + 1) % STATISTICS_JOBS_MAX;
@@ -200,7 +200,7 @@ static void complete(struct ivpu_running *running, uint64_t time)
 	}
 }
 
-static uint64_t *number_of(struct ivpu_statistics *statistics, enum ivpu_event event)
+static uint64_t *event_number(struct ivpu_statistics *statistics, enum ivpu_event event)
 {
 	switch (event) {
 	case IVPU_EVENT_CONTEXT:
@@ -237,7 +237,7 @@ static void work_increase(uint32_t *number, uint64_t count)
 }
 
 /* Adds to the work of the current job. */
-static void add_work(struct ivpu_running *running, enum ivpu_event event, uint64_t count)
+static void work_add(struct ivpu_running *running, enum ivpu_event event, uint64_t count)
 {
 	uint32_t *number = event == IVPU_EVENT_PAGE_MAP        ? &running->work.pages
 			   : event == IVPU_EVENT_MAPPING       ? &running->work.mappings
@@ -264,11 +264,11 @@ void ivpu_running_add(struct ivpu_running *running, enum ivpu_event event, uint6
 		return;
 	}
 	if (event == IVPU_EVENT_DONE && count == 1) {
-		complete(running, time);
+		job_complete(running, time);
 		return;
 	}
-	add_work(running, event, count);
-	uint64_t *number = number_of(statistics, event);
+	work_add(running, event, count);
+	uint64_t *number = event_number(statistics, event);
 	if (number && __builtin_add_overflow(*number, count, number))
 		*number = UINT64_MAX;
 	if (event == IVPU_EVENT_BUFFER_FREE)
@@ -303,7 +303,7 @@ struct ivpu_statistics ivpu_running_statistics(const struct ivpu_running *runnin
 		statistics.messages.usual_rate = other_messages / (double)(running->seconds_counted - 1);
 	bool is_excess = running->is_rate_excess;
 	if (running->first_time && running->second_messages)
-		take_rate(&statistics, &is_excess, (double)running->second_messages, running->second_jobs);
+		rate_keep(&statistics, &is_excess, (double)running->second_messages, running->second_jobs);
 	statistics.jobs.median = (struct ivpu_job_work){
 		.messages = median_of(running, offsetof(struct ivpu_job_work, messages)),
 		.mappings = median_of(running, offsetof(struct ivpu_job_work, mappings)),
@@ -312,7 +312,7 @@ struct ivpu_statistics ivpu_running_statistics(const struct ivpu_running *runnin
 	};
 	statistics.buffers.half = running->buffers_at_power[0];
 	if (running->waiting_count && statistics.jobs.sees_done)
-		watch_job(&statistics, running->waiting[running->waiting_first].time, running->last_time);
+		job_watch(&statistics, running->waiting[running->waiting_first].time, running->last_time);
 	/* Without the longest one, if it is completed. */
 	bool is_included = statistics.jobs.longest <= running->statistics.jobs.longest;
 	uint64_t others = running->jobs_timed - (is_included && running->jobs_timed);

@@ -51,7 +51,7 @@ static int row_emit(struct table *table, const char *name, double value, uint32_
 }
 
 /* Cells are empty, "-", if the number is not known. */
-static void append_count(struct text *text, uint64_t count)
+static void count_append(struct text *text, uint64_t count)
 {
 	if (count)
 		text_append_format(text, "%" PRIu64 CELL, count);
@@ -59,7 +59,7 @@ static void append_count(struct text *text, uint64_t count)
 		text_append_string(text, NOT_KNOWN);
 }
 
-static void append_time(struct text *text, double nanoseconds, bool is_known)
+static void time_append(struct text *text, double nanoseconds, bool is_known)
 {
 	if (is_known)
 		text_append_format(text, "%s" CELL, quantity_time(nanoseconds).text);
@@ -67,7 +67,7 @@ static void append_time(struct text *text, double nanoseconds, bool is_known)
 		text_append_string(text, NOT_KNOWN);
 }
 
-static void append_size(struct text *text, double bytes)
+static void size_append(struct text *text, double bytes)
 {
 	if (bytes > 0)
 		text_append_format(text, "%s" CELL, quantity_size(bytes).text);
@@ -75,7 +75,7 @@ static void append_size(struct text *text, double bytes)
 		text_append_string(text, NOT_KNOWN);
 }
 
-static void append_share(struct text *text, double part, double whole)
+static void share_append(struct text *text, double part, double whole)
 {
 	if (whole > 0)
 		text_append_format(text, "%s" CELL, quantity_share(part, whole).text);
@@ -83,38 +83,38 @@ static void append_share(struct text *text, double part, double whole)
 		text_append_string(text, NOT_KNOWN);
 }
 
-static void append_detail(struct text *text, uint64_t count, const char *singular, const char *plural)
+static void detail_append(struct text *text, uint64_t count, const char *singular, const char *plural)
 {
 	if (count)
 		text_append_format(text, ", %" PRIu64 " %s", count, count == 1 ? singular : plural);
 }
 
 /* The number of what a phase is about. */
-static void append_details(struct text *text, const struct npu_use *use, enum ivpu_phase phase,
+static void details_append(struct text *text, const struct npu_use *use, enum ivpu_phase phase,
 			   const struct ivpu_statistics *statistics)
 {
 	uint64_t pages = use->phases[phase].pages;
 
 	if (phase == IVPU_PHASE_OPEN)
-		append_detail(text, statistics->contexts, "context", "contexts");
+		detail_append(text, statistics->contexts, "context", "contexts");
 	if (phase == IVPU_PHASE_BOOT) {
-		append_detail(text, statistics->boots.count, "boot", "boots");
-		append_detail(text, statistics->boots.polls, "poll for the firmware's first message",
+		detail_append(text, statistics->boots.count, "boot", "boots");
+		detail_append(text, statistics->boots.polls, "poll for the firmware's first message",
 			      "polls for the firmware's first message");
 	}
 	if (phase == IVPU_PHASE_ALLOCATE)
-		append_detail(text, statistics->buffers.created, "buffer", "buffers");
-	append_detail(text, pages, "page", "pages");
+		detail_append(text, statistics->buffers.created, "buffer", "buffers");
+	detail_append(text, pages, "page", "pages");
 	if (phase == IVPU_PHASE_MAP && use->submit_pages)
 		text_append_format(text, ", %" PRIu64 " in submissions: a buffer is mapped when a job first uses it",
 				   use->submit_pages);
 	if (phase == IVPU_PHASE_RUN)
-		append_detail(text, statistics->jobs.count, "job", "jobs");
+		detail_append(text, statistics->jobs.count, "job", "jobs");
 	if (phase == IVPU_PHASE_RECOVERY)
-		append_detail(text, statistics->recoveries, "recovery", "recoveries");
+		detail_append(text, statistics->recoveries, "recovery", "recoveries");
 }
 
-static int emit_phases(struct table *table, const struct ivpu_statistics *statistics)
+static int phases_emit(struct table *table, const struct ivpu_statistics *statistics)
 {
 	const struct npu_use *use = table->use;
 	struct text *text = &table->text;
@@ -140,14 +140,14 @@ static int emit_phases(struct table *table, const struct ivpu_statistics *statis
 				       ? (double)statistics->buffers.bytes
 				       : (double)sums->pages * PAGE;
 		row_begin(table);
-		append_time(text, (double)sums->elapsed, sums->elapsed);
-		append_share(text, (double)sums->elapsed, sums->elapsed ? (double)elapsed : 0);
-		append_count(text, sums->calls);
-		append_share(text, (double)sums->calls, sums->calls ? (double)calls : 0);
-		append_time(text, (double)sums->driver_time, sums->driver_time);
-		append_size(text, bytes);
+		time_append(text, (double)sums->elapsed, sums->elapsed);
+		share_append(text, (double)sums->elapsed, sums->elapsed ? (double)elapsed : 0);
+		count_append(text, sums->calls);
+		share_append(text, (double)sums->calls, sums->calls ? (double)calls : 0);
+		time_append(text, (double)sums->driver_time, sums->driver_time);
+		size_append(text, bytes);
 		text_append_string(text, ivpu_phase_name(phase));
-		append_details(text, use, phase, statistics);
+		details_append(text, use, phase, statistics);
 		if (!result)
 			result = row_emit(table, ivpu_phase_note(phase), (double)sums->calls, 0);
 	}
@@ -163,31 +163,31 @@ struct user {
 	struct npu_context sums;
 };
 
-static void append_jobs(struct text *text, const struct npu_use *use, const struct npu_context *context)
+static void jobs_append(struct text *text, const struct npu_use *use, const struct npu_context *context)
 {
 	bool is_timed = context->timed;
 
-	append_count(text, context->jobs);
-	append_time(text, (double)context->run_time, is_timed);
-	append_share(text, (double)context->run_time, is_timed ? (double)use->run_time : 0);
-	append_time(text, is_timed ? (double)context->queue_time / (double)context->timed : 0, is_timed);
+	count_append(text, context->jobs);
+	time_append(text, (double)context->run_time, is_timed);
+	share_append(text, (double)context->run_time, is_timed ? (double)use->run_time : 0);
+	time_append(text, is_timed ? (double)context->queue_time / (double)context->timed : 0, is_timed);
 }
 
 /* The sizes of a user or context; columns that no user has are left out. */
-static void append_sizes(struct table *table, uint64_t memory, uint64_t allocated, uint64_t pages)
+static void sizes_append(struct table *table, uint64_t memory, uint64_t allocated, uint64_t pages)
 {
 	if (table->has_memory)
-		append_size(&table->text, (double)memory);
+		size_append(&table->text, (double)memory);
 	if (table->has_allocated)
-		append_size(&table->text, (double)allocated);
-	append_size(&table->text, (double)pages * PAGE);
+		size_append(&table->text, (double)allocated);
+	size_append(&table->text, (double)pages * PAGE);
 }
 
 /* All cells of a row of users before the last one. */
-static void append_unknown(struct table *table)
+static void unknown_append(struct table *table)
 {
 	text_append_string(&table->text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN);
-	append_sizes(table, 0, 0, 0);
+	sizes_append(table, 0, 0, 0);
 	text_append_string(&table->text, NOT_KNOWN);
 }
 
@@ -207,7 +207,7 @@ static void context_name(const struct npu_context *context, char name[static USE
 	snprintf(name, USER_NAME_SIZE, "context %" PRIu32, context->key.context);
 }
 
-static int emit_user(struct table *table, const struct user *user)
+static int user_emit(struct table *table, const struct user *user)
 {
 	const struct npu_process *process = user->process;
 	struct npu_context sums = user->sums;
@@ -218,17 +218,17 @@ static int emit_user(struct table *table, const struct user *user)
 	user_name(table, user->pid, name);
 	sums.jobs = sums.jobs || !process ? sums.jobs : process->jobs;
 	row_begin(table);
-	append_jobs(text, table->use, &sums);
-	append_time(text, process ? (double)process->boot_time : 0, process && process->boot_time);
+	jobs_append(text, table->use, &sums);
+	time_append(text, process ? (double)process->boot_time : 0, process && process->boot_time);
 	if (process)
-		append_sizes(table, process->memory, process->allocated, process->pages);
+		sizes_append(table, process->memory, process->allocated, process->pages);
 	else
-		append_sizes(table, 0, 0, 0);
-	append_count(text, process ? process->calls : 0);
+		sizes_append(table, 0, 0, 0);
+	count_append(text, process ? process->calls : 0);
 	text_append_name(text, name);
 	if (only)
 		text_append_format(text, ", context %" PRIu32, only);
-	append_detail(text, sums.aborted, "job aborted", "jobs aborted");
+	detail_append(text, sums.aborted, "job aborted", "jobs aborted");
 	int result = row_emit(table, "npu-process", (double)sums.run_time, user->pid);
 	for (size_t i = 0; i < user->count && user->count > 1 && i <= USE_CONTEXTS_SHOWN && !result; i++) {
 		const struct npu_context *context = &user->contexts[i];
@@ -236,18 +236,18 @@ static int emit_user(struct table *table, const struct user *user)
 		snprintf(note, sizeof note, "npu-context-%" PRIu32, context->key.context);
 		row_begin(table);
 		if (i == USE_CONTEXTS_SHOWN) {
-			append_unknown(table);
+			unknown_append(table);
 			text_append_format(text, BELOW "... %zu more contexts", user->count - USE_CONTEXTS_SHOWN);
 			return row_emit(table, "npu-contexts-more", (double)(user->count - i), user->pid);
 		}
-		append_jobs(text, table->use, context);
-		append_time(text, (double)context->boot_time, context->boot_time);
-		append_sizes(table, 0, context->allocated, context->pages);
-		append_count(text, context->calls);
+		jobs_append(text, table->use, context);
+		time_append(text, (double)context->boot_time, context->boot_time);
+		sizes_append(table, 0, context->allocated, context->pages);
+		count_append(text, context->calls);
 		context_name(context, name);
 		text_append_string(text, BELOW);
 		text_append_string(text, name);
-		append_detail(text, context->aborted, "job aborted", "jobs aborted");
+		detail_append(text, context->aborted, "job aborted", "jobs aborted");
 		result = row_emit(table, note, (double)context->run_time, user->pid);
 	}
 	return result;
@@ -313,7 +313,7 @@ static size_t users_collect(const struct npu_use *use, struct npu_context *conte
 	return count;
 }
 
-static int emit_all(struct table *table, const struct user *users, size_t count)
+static int total_emit(struct table *table, const struct user *users, size_t count)
 {
 	struct npu_context sums = { 0 };
 
@@ -324,9 +324,9 @@ static int emit_all(struct table *table, const struct user *users, size_t count)
 		sums.run_time += users[i].sums.run_time;
 		sums.queue_time += users[i].sums.queue_time;
 	}
-	append_jobs(row_begin(table), table->use, &sums);
+	jobs_append(row_begin(table), table->use, &sums);
 	text_append_string(&table->text, NOT_KNOWN);
-	append_sizes(table, 0, 0, 0);
+	sizes_append(table, 0, 0, 0);
 	text_append_string(&table->text, NOT_KNOWN "all");
 	return row_emit(table, "npu-users-all", (double)sums.run_time, 0);
 }
@@ -363,17 +363,17 @@ static struct phase_columns phase_columns_find(const struct user *users, size_t 
 }
 
 /* A row of the phases of a user, or of one of its contexts, whose names are indented. */
-static int emit_phases_of(struct table *table, const struct phase_columns *columns, const struct phase_sums *sums,
-			  const char *note, const char *indent, const char *name, uint64_t calls, uint32_t pid)
+static int phases_row_emit(struct table *table, const struct phase_columns *columns, const struct phase_sums *sums,
+			   const char *note, const char *indent, const char *name, uint64_t calls, uint32_t pid)
 {
 	struct text *text = row_begin(table);
 
 	for (uint32_t i = 0; i < IVPU_PHASE_COUNT; i++) {
 		double part = phase_part(sums, PHASE_SHOWN(i), columns->has_times);
 		if (columns->totals[PHASE_SHOWN(i)] > 0 && columns->has_times)
-			append_time(text, part, part > 0);
+			time_append(text, part, part > 0);
 		else if (columns->totals[PHASE_SHOWN(i)] > 0)
-			append_count(text, (uint64_t)part);
+			count_append(text, (uint64_t)part);
 	}
 	text_append_string(text, indent);
 	text_append_name(text, name);
@@ -381,7 +381,7 @@ static int emit_phases_of(struct table *table, const struct phase_columns *colum
 }
 
 /* What each of several users, and each of several contexts of a user, spent in each phase that any of them has. */
-static int emit_user_phases(struct table *table, const struct user *users, size_t count)
+static int user_phases_emit(struct table *table, const struct user *users, size_t count)
 {
 	const struct phase_columns columns = phase_columns_find(users, count);
 	struct text *text = &table->text;
@@ -405,30 +405,30 @@ static int emit_user_phases(struct table *table, const struct user *users, size_
 		if (!user->process)
 			continue;
 		user_name(table, user->pid, name);
-		result = emit_phases_of(table, &columns, user->process->phases, "npu-phases-of-user", "", name,
-					user->process->calls, user->pid);
+		result = phases_row_emit(table, &columns, user->process->phases, "npu-phases-of-user", "", name,
+					 user->process->calls, user->pid);
 		for (size_t k = 0; k < user->count && user->count > 1 && k < USE_CONTEXTS_SHOWN && !result; k++) {
 			const struct npu_context *context = &user->contexts[k];
 			if (!context->calls)
 				continue;
 			context_name(context, name);
 			snprintf(note, sizeof note, "npu-phases-context-%" PRIu32, context->key.context);
-			result = emit_phases_of(table, &columns, context->phases, note, BELOW, name, context->calls,
-						user->pid);
+			result = phases_row_emit(table, &columns, context->phases, note, BELOW, name, context->calls,
+						 user->pid);
 		}
 	}
 	return result;
 }
 
-static int emit_more_users(struct table *table, size_t count)
+static int more_users_emit(struct table *table, size_t count)
 {
 	row_begin(table);
-	append_unknown(table);
+	unknown_append(table);
 	text_append_format(&table->text, "... %zu more users", count);
 	return row_emit(table, "npu-users-more", (double)count, 0);
 }
 
-static int emit_users(struct table *table)
+static int users_emit(struct table *table)
 {
 	const struct npu_use *use = table->use;
 	struct npu_context *contexts CLEANUP_FREE = calloc(use->contexts.count + 1, sizeof *contexts);
@@ -447,23 +447,23 @@ static int emit_users(struct table *table)
 			   table->has_memory ? "memory | " : "", table->has_allocated ? "allocated | " : "");
 	int result = row_emit(table, "npu-users", (double)count, 0);
 	for (size_t i = 0; i < count && i < USE_USERS_SHOWN && !result; i++)
-		result = emit_user(table, &users[i]);
+		result = user_emit(table, &users[i]);
 	if (count > 1 && !result)
-		result = emit_all(table, users, count);
+		result = total_emit(table, users, count);
 	if (count > USE_USERS_SHOWN && !result)
-		result = emit_more_users(table, count - USE_USERS_SHOWN);
+		result = more_users_emit(table, count - USE_USERS_SHOWN);
 	bool is_divided = count > 1 || users[0].count > 1;
-	return is_divided && !result ? emit_user_phases(table, users, count) : result;
+	return is_divided && !result ? user_phases_emit(table, users, count) : result;
 }
 
 int npu_use_emit(const struct npu_use *use, struct record_batch *batch, const struct ivpu_statistics *statistics,
 		 uint64_t time)
 {
 	struct table table = { .use = use, .batch = batch, .time = time };
-	int result = emit_phases(&table, statistics);
+	int result = phases_emit(&table, statistics);
 
 	if (!result)
-		result = emit_users(&table);
+		result = users_emit(&table);
 	if (use->dropped)
 		batch->host->lost(batch->host, "NPU use: too many processes or contexts", time, use->dropped, 0, 0);
 	text_free(&table.text);

@@ -46,7 +46,7 @@ static int compare_names(const void *left, const void *right)
  * Returns the function, defined at that time if it is new, or NULL when out of memory. Functions that do not fit share
  * one entry.
  */
-static struct trace_function *trace_function_get(struct trace_calls *calls, const char *name, uint64_t time)
+static struct trace_function *function_get(struct trace_calls *calls, const char *name, uint64_t time)
 {
 	struct trace_function wanted;
 	snprintf(wanted.name, sizeof wanted.name, "%s", name);
@@ -55,7 +55,7 @@ static struct trace_function *trace_function_get(struct trace_calls *calls, cons
 		return *found;
 	bool is_full = calls->function_count >= FUNCTIONS_MAX;
 	if (is_full && strcmp(name, OTHER_FUNCTIONS) != 0)
-		return trace_function_get(calls, OTHER_FUNCTIONS, time);
+		return function_get(calls, OTHER_FUNCTIONS, time);
 	struct trace_function *function = calloc(1, sizeof *function);
 	if (!function)
 		return NULL;
@@ -80,7 +80,7 @@ static int out_of_memory(const struct trace_calls *calls)
 }
 
 /* Adds to the sum of a node and process. Returns 0 or a negative errno. */
-static int sum(struct trace_calls *calls, uint32_t node, uint32_t pid, const struct trace_sum *more)
+static int sum_add(struct trace_calls *calls, uint32_t node, uint32_t pid, const struct trace_sum *more)
 {
 	struct trace_sum added = { .key = { .node = node, .pid = pid }, .first_time = more->first_time };
 	int result = calls->sums.count >= TRACE_SUMS_MAX ? trace_calls_flush(calls) : 0;
@@ -99,7 +99,7 @@ static int sum(struct trace_calls *calls, uint32_t node, uint32_t pid, const str
  * A function of the interrupt handler is a message, unless the next call shows that the driver polled: the trace may
  * not contain the boot that polls.
  */
-static void add_handler(struct trace_calls *calls, const struct trace_frame *frame, uint64_t time)
+static void handler_add(struct trace_calls *calls, const struct trace_frame *frame, uint64_t time)
 {
 	if (frame->in_boot)
 		calls->running.statistics.boots.polls++;
@@ -111,7 +111,7 @@ static void add_handler(struct trace_calls *calls, const struct trace_frame *fra
  * A trace may not contain the functions that boot the firmware. The driver then polls: it calls the handler and
  * receives in turns. After an interrupt, it would not receive next.
  */
-static void find_poll(struct trace_calls *calls, const struct trace_frame *frame)
+static void poll_find(struct trace_calls *calls, const struct trace_frame *frame)
 {
 	const char *name = frame->function->short_name;
 	bool is_handler = frame->function->known->event == IVPU_EVENT_IPC_HANDLER;
@@ -126,15 +126,15 @@ static void find_poll(struct trace_calls *calls, const struct trace_frame *frame
 			       (calls->after_handler && !strcmp(name, "hw_ip_ipc_rx_count_get"));
 }
 
-static void add_event(struct trace_calls *calls, const struct trace_frame *frame, uint64_t time)
+static void event_add(struct trace_calls *calls, const struct trace_frame *frame, uint64_t time)
 {
 	const struct ivpu_function *known = frame->function->known;
-	find_poll(calls, frame);
+	poll_find(calls, frame);
 	if (known->family == IVPU_FAMILY_IPC && !frame->in_boot)
 		calls->running.statistics.messages.ipc_calls++;
 	calls->overview.knows_polls |= frame->in_boot;
 	if (known->event == IVPU_EVENT_IPC_HANDLER) {
-		add_handler(calls, frame, time);
+		handler_add(calls, frame, time);
 		calls->overview.knows_messages = true;
 	} else if (known->event == IVPU_EVENT_SUBMIT) {
 		ivpu_running_submit(&calls->running, frame->pid, time);
@@ -146,7 +146,7 @@ static void add_event(struct trace_calls *calls, const struct trace_frame *frame
 }
 
 /* Emits the name of a process once; if there are more than the table has room for, later ones more often. */
-static int name_process(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
+static int process_name_emit(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
 {
 	uint32_t *known = &calls->pids[line->pid % TRACE_TASKS_MAX];
 	if (!line->pid || !line->comm[0] || *known == line->pid)
@@ -162,8 +162,8 @@ static int name_process(struct trace_calls *calls, const struct trace_line *line
 	return record_batch_append(&calls->records.batch, &record.header);
 }
 
-static int emit_one(struct trace_calls *calls, const struct trace_frame *frame, const struct trace_sum *added,
-		    const struct trace_line *line)
+static int call_emit(struct trace_calls *calls, const struct trace_frame *frame, const struct trace_sum *added,
+		     const struct trace_line *line)
 {
 	return call_records_add(&calls->records, &(struct calls){ .node = frame->node,
 								  .pid = frame->pid,
@@ -177,7 +177,7 @@ static int emit_one(struct trace_calls *calls, const struct trace_frame *frame, 
 }
 
 /* Adds the duration of a call that ended. */
-static int end_call(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
+static int call_end(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
 {
 	uint64_t self = line->duration;
 	const struct trace_frame *frame = trace_place_end(&calls->places, line, &self);
@@ -189,16 +189,16 @@ static int end_call(struct trace_calls *calls, const struct trace_line *line, ui
 		.duration = line->duration, .self_duration = self, .first_time = time, .last_time = time
 	};
 	if (!calls->each_call)
-		return sum(calls, frame->node, frame->pid, &added);
+		return sum_add(calls, frame->node, frame->pid, &added);
 	calls->returns_expected--;
-	return emit_one(calls, frame, &added, line);
+	return call_emit(calls, frame, &added, line);
 }
 
-static int add_call(struct trace_calls *calls, struct trace_function *function, const struct trace_line *line,
+static int call_add(struct trace_calls *calls, struct trace_function *function, const struct trace_line *line,
 		    uint64_t time)
 {
 	uint64_t known_time = calls->clock.has_time ? time : 0;
-	int result = name_process(calls, line, time);
+	int result = process_name_emit(calls, line, time);
 	calls->overview.calls++;
 	const struct trace_frame *frame = result ? NULL : trace_place(&calls->places, line, function, time);
 	if (!frame)
@@ -207,7 +207,7 @@ static int add_call(struct trace_calls *calls, struct trace_function *function, 
 	calls->order_unknown += frame->is_unordered && frame->is_outermost;
 	calls->overview.family_counts[function->known->family]++;
 	trace_use_add_call(&calls->use, &calls->running, frame, line->comm, known_time);
-	add_event(calls, frame, known_time);
+	event_add(calls, frame, known_time);
 	struct trace_sum added = { .count = 1, .first_time = time, .last_time = time };
 	bool has_duration = line->has_duration && !line->has_depth;
 	if (has_duration) {
@@ -216,16 +216,16 @@ static int add_call(struct trace_calls *calls, struct trace_function *function, 
 		npu_use_spend(&calls->use.use, frame->place.phase, frame->pid, line->duration);
 	}
 	if (!calls->each_call)
-		result = sum(calls, frame->node, frame->pid, &added);
+		result = sum_add(calls, frame->node, frame->pid, &added);
 	else if (line->has_depth)
 		calls->returns_expected++;
 	else
-		result = emit_one(calls, frame, &added, line);
-	return !result && line->has_duration && line->has_depth ? end_call(calls, line, time) : result;
+		result = call_emit(calls, frame, &added, line);
+	return !result && line->has_duration && line->has_depth ? call_end(calls, line, time) : result;
 }
 
 /* What the driver reports about power management. */
-static void add_power(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
+static void power_add(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
 {
 	if (!strcmp(line->name, "resume") || !strcmp(line->name, "runtime resume"))
 		ivpu_running_add(&calls->running, IVPU_EVENT_RESUME, 1, time);
@@ -235,7 +235,7 @@ static void add_power(struct trace_calls *calls, const struct trace_line *line, 
  * A map that is printed periodically grows, or restarts at zero. Several maps of one trace count the same calls, so
  * only the first one is used.
  */
-static void add_count(struct trace_calls *calls, struct trace_function *function, const struct trace_line *line)
+static void count_add(struct trace_calls *calls, struct trace_function *function, const struct trace_line *line)
 {
 	if (!calls->has_map) {
 		calls->has_map = true;
@@ -258,14 +258,14 @@ bool trace_calls_is_new(const struct trace_calls *calls, const char *name)
 	return !tfind(&wanted, &calls->index, compare_names);
 }
 
-static int add_named(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
+static int function_add(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
 {
-	struct trace_function *function = trace_function_get(calls, line->name, time);
+	struct trace_function *function = function_get(calls, line->name, time);
 	if (!function)
 		return out_of_memory(calls);
 	if (line->kind == TRACE_LINE_CALL)
-		return add_call(calls, function, line, time);
-	add_count(calls, function, line);
+		return call_add(calls, function, line, time);
+	count_add(calls, function, line);
 	return 0;
 }
 
@@ -278,11 +278,11 @@ int trace_calls_add(struct trace_calls *calls, const struct trace_line *line)
 	switch (line->kind) {
 	case TRACE_LINE_CALL:
 	case TRACE_LINE_COUNT:
-		return add_named(calls, line, time);
+		return function_add(calls, line, time);
 	case TRACE_LINE_RETURN:
-		return end_call(calls, line, time);
+		return call_end(calls, line, time);
 	case TRACE_LINE_JOB:
-		result = name_process(calls, line, time);
+		result = process_name_emit(calls, line, time);
 		return result ? result
 			      : trace_use_add_event(&calls->use, &calls->records.batch,
 						    has_calls ? NULL : &calls->running, line, known_time);
@@ -293,7 +293,7 @@ int trace_calls_add(struct trace_calls *calls, const struct trace_line *line)
 		return 0;
 	case TRACE_LINE_POWER:
 		if (!has_calls)
-			add_power(calls, line, known_time);
+			power_add(calls, line, known_time);
 		return 0;
 	default:
 		calls->other_functions++;
@@ -322,7 +322,7 @@ int trace_calls_flush(struct trace_calls *calls)
 }
 
 /* Counts have no order: only functions that nothing else calls can be placed. */
-static int take_counts(struct trace_calls *calls)
+static int counts_place(struct trace_calls *calls)
 {
 	uint64_t time = calls->clock.begin, messages = 0, handled = 0;
 	bool is_boot = false;
@@ -335,7 +335,7 @@ static int take_counts(struct trace_calls *calls)
 		if (!node)
 			return out_of_memory(calls);
 		const struct trace_sum added = { .count = function->map_count, .first_time = time, .last_time = time };
-		int result = sum(calls, node, 0, &added);
+		int result = sum_add(calls, node, 0, &added);
 		if (result)
 			return result;
 		trace_use_add_count(&calls->use, function, function->map_count);
@@ -358,7 +358,7 @@ static int take_counts(struct trace_calls *calls)
 	return 0;
 }
 
-static void compare_counts(struct trace_calls *calls)
+static void counts_compare(struct trace_calls *calls)
 {
 	const struct trace_function *first = NULL;
 	for (uint32_t i = 0; i < calls->function_count; i++) {
@@ -381,11 +381,11 @@ int trace_calls_finish(struct trace_calls *calls)
 {
 	int result = 0;
 	if (calls->has_map && calls->overview.calls)
-		compare_counts(calls);
+		counts_compare(calls);
 	else if (calls->has_map) {
 		calls->is_summed = true;
 		calls->host->metadata(calls->host, "mode", "count"); /* regardless of mode= */
-		result = take_counts(calls);
+		result = counts_place(calls);
 	}
 	if (calls->returns_expected)
 		calls->host->lost(calls->host, "calls: return not seen", calls->clock.begin, calls->returns_expected,

@@ -15,7 +15,7 @@
 #define READ_SIZE (64u * 1024)
 #define FLUSH_PERIOD (250u * 1000 * 1000)
 
-static int add_line(struct trace_input *input, struct trace_line *line)
+static int line_add(struct trace_input *input, struct trace_line *line)
 {
 	if (input->are_counts && line->kind == TRACE_LINE_CALL && line->time_kind == TRACE_TIME_NANOSECONDS) {
 		line->kind = TRACE_LINE_COUNT;
@@ -26,7 +26,7 @@ static int add_line(struct trace_input *input, struct trace_line *line)
 	return trace_calls_add(&input->calls, line);
 }
 
-static int refuse_units(struct trace_input *input, uint64_t unit)
+static int units_refuse(struct trace_input *input, uint64_t unit)
 {
 	const struct iaprof_host *host = input->host;
 	char readings[300];
@@ -41,7 +41,7 @@ static int refuse_units(struct trace_input *input, uint64_t unit)
 }
 
 /* Determines the unit of the times. Returns 0, or a negative errno after host->fail(). */
-static int decide_unit(struct trace_input *input)
+static int unit_decide(struct trace_input *input)
 {
 	const struct iaprof_host *host = input->host;
 	int counts = trace_units_are_counts(&input->units);
@@ -56,10 +56,10 @@ static int decide_unit(struct trace_input *input)
 			input->file.file);
 	uint64_t unit = input->unit ? input->unit : input->form.unit;
 	if (!input->unit && unit && !trace_unit_is_plausible(&input->units, unit))
-		return refuse_units(input, unit);
+		return units_refuse(input, unit);
 	unit = unit ? unit : trace_units_decide(&input->units);
 	if (!unit)
-		return refuse_units(input, 0);
+		return units_refuse(input, 0);
 	input->calls.clock.unit = unit;
 	return 0;
 }
@@ -73,14 +73,14 @@ static int compare_lines(const void *left, const void *right)
 }
 
 /* Passes on the oldest waiting lines. */
-static int pass_on(struct trace_input *input, uint32_t count)
+static int lines_pass_on(struct trace_input *input, uint32_t count)
 {
 	int result = 0;
 	if (input->is_disordered && input->is_sorted)
 		qsort(input->pending, input->pending_count, sizeof *input->pending, compare_lines);
 	input->is_disordered = false;
 	for (uint32_t i = 0; i < count && !result; i++)
-		result = add_line(input, &input->pending[i]);
+		result = line_add(input, &input->pending[i]);
 	input->pending_count -= count;
 	input->settled -= input->settled < count ? input->settled : count;
 	if (input->pending_count)
@@ -89,14 +89,14 @@ static int pass_on(struct trace_input *input, uint32_t count)
 }
 
 /* Decides the unit of numbers, and passes on waiting lines: all of them at the end, or while a pipe is silent. */
-static int decide(struct trace_input *input, bool all)
+static int lines_release(struct trace_input *input, bool all)
 {
-	int result = input->is_decided ? 0 : decide_unit(input);
+	int result = input->is_decided ? 0 : unit_decide(input);
 	input->is_decided = true;
 	if (result)
 		return result;
 	input->is_sorted = !input->are_counts && input->units.lines;
-	return pass_on(input, all || !input->is_sorted ? input->pending_count : input->pending_count / 2);
+	return lines_pass_on(input, all || !input->is_sorted ? input->pending_count : input->pending_count / 2);
 }
 
 static bool is_unit_open(const struct trace_line *line)
@@ -105,7 +105,7 @@ static bool is_unit_open(const struct trace_line *line)
 	       (line->time_kind == TRACE_TIME_NANOSECONDS || line->time_kind == TRACE_TIME_SECONDS);
 }
 
-static int take_call(struct trace_input *input, struct trace_line *line)
+static int line_queue(struct trace_input *input, struct trace_line *line)
 {
 	bool is_open = is_unit_open(line);
 	if (is_open && input->units.lines < TRACE_PENDING_MAX && (!input->is_decided || input->unit)) {
@@ -115,11 +115,11 @@ static int take_call(struct trace_input *input, struct trace_line *line)
 		trace_units_add(&input->units, line, is_new);
 	}
 	/* A unit that the user set is checked at the end, so that a pipe is not held back. */
-	int result = input->unit && !input->is_decided && is_open ? decide(input, true) : 0;
+	int result = input->unit && !input->is_decided && is_open ? lines_release(input, true) : 0;
 	if (result)
 		return result;
 	if (input->is_decided ? !input->is_sorted : !is_open && !input->pending_count)
-		return add_line(input, line);
+		return line_add(input, line);
 	if (!input->pending)
 		input->pending = calloc(TRACE_PENDING_MAX, sizeof *input->pending);
 	if (!input->pending)
@@ -130,7 +130,7 @@ static int take_call(struct trace_input *input, struct trace_line *line)
 		line->time = last->time;
 	input->is_disordered |= last && line->time < last->time;
 	input->pending[input->pending_count++] = *line;
-	return input->pending_count == TRACE_PENDING_MAX ? decide(input, false) : 0;
+	return input->pending_count == TRACE_PENDING_MAX ? lines_release(input, false) : 0;
 }
 
 /* The DRM scheduler's events are of all GPUs and accelerators. */
@@ -143,7 +143,7 @@ static bool device_is_npu(struct trace_input *input, const char *device)
 	return input->is_npu;
 }
 
-static int take_line(void *context, const struct text_line *text)
+static int line_handle(void *context, const struct text_line *text)
 {
 	struct trace_input *input = context;
 	struct trace_line line = { .kind = TRACE_LINE_REFUSED, .why = text->wrong };
@@ -161,7 +161,7 @@ static int take_line(void *context, const struct text_line *text)
 	case TRACE_LINE_JOB:
 	case TRACE_LINE_MESSAGE:
 	case TRACE_LINE_POWER:
-		return take_call(input, &line);
+		return line_queue(input, &line);
 	case TRACE_LINE_HEADER:
 		input->has_header = true;
 		break;
@@ -182,7 +182,7 @@ int trace_input_open(struct trace_input *input, const struct iaprof_host *host, 
 		     const struct ivpu_limits *limits, uint64_t unit, bool each_call)
 {
 	*input = (struct trace_input){ .host = host, .limits = limits, .unit = unit, .file = { .is_live = true } };
-	input->lines = (struct text_lines){ .take = take_line, .context = input };
+	input->lines = (struct text_lines){ .take = line_handle, .context = input };
 	int result = input_file_open(&input->file, host, path);
 	if (result)
 		return result;
@@ -203,20 +203,20 @@ void trace_input_close(struct trace_input *input)
 	trace_calls_free(&input->calls);
 }
 
-static int flush_now_and_then(struct trace_input *input)
+static int calls_flush(struct trace_input *input)
 {
 	uint64_t now = input->host->clock(input->host);
 	if (now - input->flush_time < FLUSH_PERIOD)
 		return 0;
 	input->flush_time = now;
 	/* bpftrace reads all CPUs in less time; lines of a file are always passed on in the same way. */
-	int result = input->is_decided && input->is_pipe ? pass_on(input, input->settled) : 0;
+	int result = input->is_decided && input->is_pipe ? lines_pass_on(input, input->settled) : 0;
 	input->settled = input->pending_count;
 	/* The durations of calls that were sent could not be added. */
 	return result || input->calls.has_durations ? result : trace_calls_flush(&input->calls);
 }
 
-static int read_all(struct trace_input *input)
+static int input_read(struct trace_input *input)
 {
 	char bytes[READ_SIZE];
 	ssize_t got;
@@ -224,19 +224,19 @@ static int read_all(struct trace_input *input)
 	while ((got = input_file_read_some(&input->file, bytes, sizeof bytes)) > 0 || got == -EAGAIN) {
 		int result = got > 0 ? text_lines_feed(&input->lines, bytes, (size_t)got) : 0;
 		if (!result && got == -EAGAIN && input->is_decided)
-			result = pass_on(input, input->pending_count);
+			result = lines_pass_on(input, input->pending_count);
 		if (!result)
-			result = flush_now_and_then(input);
+			result = calls_flush(input);
 		if (result)
 			return result;
 	}
 	/* If the run ended early, the last line is incomplete. */
 	if (got == -ECANCELED)
-		return decide(input, true);
+		return lines_release(input, true);
 	if (got < 0)
 		return input->host->fail(input->host, (int)got, "read %s: %s", input->file.file, strerror((int)-got));
 	int result = text_lines_end(&input->lines);
-	return result ? result : decide(input, true);
+	return result ? result : lines_release(input, true);
 }
 
 static int findings_emit(struct trace_input *input)
@@ -257,7 +257,7 @@ static int findings_emit(struct trace_input *input)
 	return result ? result : trace_calls_flush(calls);
 }
 
-static void send_facts(const struct trace_input *input)
+static void facts_send(const struct trace_input *input)
 {
 	const struct iaprof_host *host = input->host;
 	const struct trace_calls *calls = &input->calls;
@@ -301,7 +301,7 @@ static bool is_other_text(const struct trace_input *input)
 	return input->refused.count && !has_data(input) && (!input->has_header || input->refused.count > WARNINGS_MAX);
 }
 
-static void warn(const struct trace_input *input)
+static void warnings_log(const struct trace_input *input)
 {
 	const struct iaprof_host *host = input->host;
 	const struct trace_calls *calls = &input->calls;
@@ -329,13 +329,13 @@ static void warn(const struct trace_input *input)
 int trace_input_run(struct trace_input *input, const volatile int *stopping)
 {
 	input->file.stopping = stopping;
-	int result = read_all(input);
+	int result = input_read(input);
 	if (!result)
 		result = trace_calls_finish(&input->calls);
 	if (!result)
 		result = findings_emit(input);
-	send_facts(input);
-	warn(input);
+	facts_send(input);
+	warnings_log(input);
 	if (!result && is_other_text(input))
 		result = input->host->fail(input->host, EINVAL,
 					   "%s is not a trace of calls (record one with bpftrace -e "

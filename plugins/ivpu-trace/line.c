@@ -14,7 +14,7 @@ static bool is_name_byte(char c)
 }
 
 /* Parses the digits after a decimal point as ns, ignoring those beyond the ninth. */
-static bool take_fraction(struct text_span *text, uint64_t *nanoseconds)
+static bool fraction_parse(struct text_span *text, uint64_t *nanoseconds)
 {
 	uint64_t unit = SECOND;
 	*nanoseconds = 0;
@@ -26,11 +26,11 @@ static bool take_fraction(struct text_span *text, uint64_t *nanoseconds)
 	return is_any;
 }
 
-static bool take_time_of_day(struct text_span *text, uint64_t hours, struct trace_line *line)
+static bool time_of_day_parse(struct text_span *text, uint64_t hours, struct trace_line *line)
 {
 	uint64_t minutes, seconds, fraction = 0;
 	if (!span_take_decimal(text, &minutes) || !span_take(text, ":") || !span_take_decimal(text, &seconds) ||
-	    (span_take(text, ".") && !take_fraction(text, &fraction)) || hours > 23 || minutes > 59 || seconds > 60)
+	    (span_take(text, ".") && !fraction_parse(text, &fraction)) || hours > 23 || minutes > 59 || seconds > 60)
 		return false;
 	line->time_kind = TRACE_TIME_OF_DAY;
 	line->time = ((hours * 60 + minutes) * 60 + seconds) * SECOND + fraction;
@@ -38,7 +38,7 @@ static bool take_time_of_day(struct text_span *text, uint64_t hours, struct trac
 }
 
 /* A comma is a decimal point in many locales, but only if more than a group of thousands follows. */
-static bool take_decimal_comma(struct text_span *text)
+static bool decimal_comma_parse(struct text_span *text)
 {
 	size_t digits = 1;
 	while (digits < text->length && is_digit(text->text[digits]))
@@ -54,10 +54,10 @@ bool trace_line_take_time(struct text_span *text, struct trace_line *line)
 	if (!span_take_decimal(text, &number))
 		return false;
 	if (span_take(text, ":")) {
-		if (!take_time_of_day(text, number, line))
+		if (!time_of_day_parse(text, number, line))
 			return false;
-	} else if (span_take(text, ".") || take_decimal_comma(text)) {
-		if (!take_fraction(text, &fraction) || number >= UINT64_MAX / SECOND)
+	} else if (span_take(text, ".") || decimal_comma_parse(text)) {
+		if (!fraction_parse(text, &fraction) || number >= UINT64_MAX / SECOND)
 			return false;
 		line->time_kind = TRACE_TIME_SECONDS;
 		line->time = number * SECOND + fraction;
@@ -73,7 +73,7 @@ bool trace_line_take_time(struct text_span *text, struct trace_line *line)
 	return true;
 }
 
-static bool set_name(char *to, struct text_span name)
+static bool name_set(char *to, struct text_span name)
 {
 	if (name.length > TRACE_NAME_SIZE_MAX)
 		return false;
@@ -87,7 +87,7 @@ static bool set_name(char *to, struct text_span name)
 
 bool trace_line_set_name(char to[static TRACE_NAME_SIZE_MAX + 1], struct text_span name)
 {
-	return name.length && !is_digit(*name.text) && *name.text != '.' && set_name(to, name);
+	return name.length && !is_digit(*name.text) && *name.text != '.' && name_set(to, name);
 }
 
 bool trace_line_set_pid(struct trace_line *line, struct text_span pid)
@@ -109,7 +109,7 @@ void trace_line_set_comm(struct trace_line *line, struct text_span comm)
 	line->comm[length] = '\0';
 }
 
-static bool take_one_of(struct text_span *text, const char *const *beginnings)
+static bool beginning_parse(struct text_span *text, const char *const *beginnings)
 {
 	for (; *beginnings; beginnings++)
 		if (span_take(text, *beginnings))
@@ -129,8 +129,8 @@ static struct text_span without_module(struct text_span text)
 
 bool trace_line_take_probe(struct text_span *text, bool *is_return)
 {
-	*is_return = take_one_of(text, return_probes);
-	if (!*is_return && !take_one_of(text, call_probes))
+	*is_return = beginning_parse(text, return_probes);
+	if (!*is_return && !beginning_parse(text, call_probes))
 		return false;
 	*text = without_module(*text);
 	return true;
@@ -142,7 +142,7 @@ void trace_line_refuse(struct trace_line *line, const char *why)
 	line->why = why;
 }
 
-static void parse_call(struct text_span text, struct trace_line *line)
+static void call_parse(struct text_span text, struct trace_line *line)
 {
 	bool has_time = text.length && (is_digit(*text.text) || *text.text == '[');
 	if (has_time && !trace_line_take_time(&text, line)) {
@@ -170,7 +170,7 @@ static struct text_span key_function(struct text_span key)
 	struct text_span rest = key, part;
 	while (span_take_field(&rest, ',', &part)) {
 		part = span_trim(part);
-		if (take_one_of(&part, call_probes))
+		if (beginning_parse(&part, call_probes))
 			return without_module(part);
 		if (span_begins(part, "ivpu_"))
 			return part;
@@ -194,7 +194,7 @@ static bool is_value_map(struct text_span map)
 }
 
 /* Parses "@map[key]: 12" or "@map: 12"; without a value, it is the title of a histogram. */
-static void parse_map(struct text_span text, struct trace_line *line)
+static void map_parse(struct text_span text, struct trace_line *line)
 {
 	size_t length = 0;
 	while (length < text.length && is_name_byte(text.text[length]))
@@ -230,7 +230,7 @@ static void parse_map(struct text_span text, struct trace_line *line)
 		trace_line_refuse(line, "not a count");
 	else if (!is_statistics && is_value_map(key_of))
 		trace_line_refuse(line, "the map's name is that of a value, not of a count");
-	else if (!set_name(line->map, key_of) || !trace_line_set_name(line->name, function))
+	else if (!name_set(line->map, key_of) || !trace_line_set_name(line->name, function))
 		trace_line_refuse(line, "not a function name");
 	else
 		line->kind = TRACE_LINE_COUNT;
@@ -243,7 +243,7 @@ static bool is_histogram(struct text_span text)
 	       memchr(text.text, '|', text.length - 1);
 }
 
-static bool is_all_lost(struct text_span text, struct trace_line *line)
+static bool lost_parse(struct text_span text, struct trace_line *line)
 {
 	span_take(&text, "WARNING: ");
 	return span_take(&text, "Lost ") && span_take_decimal(&text, &line->count) &&
@@ -261,13 +261,13 @@ void trace_line_parse(const char *bytes, size_t size, struct trace_line *line)
 	if (!text.length || is_histogram(text))
 		return;
 	if (span_take(&text, "@"))
-		parse_map(text, line);
+		map_parse(text, line);
 	else if (span_take(&text, "Attaching ") || span_take(&text, "Attached "))
 		line->kind = TRACE_LINE_HEADER;
-	else if (is_all_lost(text, line))
+	else if (lost_parse(text, line))
 		line->kind = TRACE_LINE_LOST;
 	else
-		parse_call(text, line);
+		call_parse(text, line);
 	if (line->kind != TRACE_LINE_CALL && line->kind != TRACE_LINE_COUNT)
 		line->name[0] = '\0';
 }

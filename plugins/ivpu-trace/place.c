@@ -23,7 +23,7 @@ static struct trace_task *task_get(struct trace_places *places, uint32_t key)
 }
 
 /* Returns the most recently entered frame of a task for which is_caller is true, and its lane, or NULL. */
-static struct trace_frame *find_frame(struct trace_task *task, struct trace_lane **in, bool only_last,
+static struct trace_frame *frame_find(struct trace_task *task, struct trace_lane **in, bool only_last,
 				      bool (*is_caller)(const struct trace_frame *frame, const void *context),
 				      const void *context)
 {
@@ -53,7 +53,7 @@ static bool is_named(const struct trace_frame *frame, const void *context)
 	return !strcmp(frame->function->name, context);
 }
 
-static struct trace_frame *find_caller(struct trace_task *task, const struct trace_line *line,
+static struct trace_frame *caller_find(struct trace_task *task, const struct trace_line *line,
 				       const struct trace_function *function, struct trace_lane **in)
 {
 	const struct call_entry *entry = function->entry;
@@ -61,12 +61,12 @@ static struct trace_frame *find_caller(struct trace_task *task, const struct tra
 	if (call_entry_is_outermost(entry))
 		return NULL;
 	if (line->caller[0])
-		caller = find_frame(task, in, false, is_named, line->caller);
-	return caller ? caller : find_frame(task, in, entry && entry->only_directly, may_call, function);
+		caller = frame_find(task, in, false, is_named, line->caller);
+	return caller ? caller : frame_find(task, in, entry && entry->only_directly, may_call, function);
 }
 
 /* Calls of function_graph nest by their depth. */
-static struct trace_frame *find_enclosing(struct trace_task *task, const struct trace_line *line,
+static struct trace_frame *enclosing_find(struct trace_task *task, const struct trace_line *line,
 					  struct trace_lane **in)
 {
 	struct trace_lane *lane = &task->lanes[CALL_LANE_REQUEST];
@@ -80,7 +80,7 @@ static struct trace_frame *find_enclosing(struct trace_task *task, const struct 
  * While the driver polls for the firmware's first message, interrupts are off: a function that needs interrupts shows
  * that polling is over.
  */
-static void end_polling(struct trace_task *task, const struct trace_function *function)
+static void polling_end(struct trace_task *task, const struct trace_function *function)
 {
 	if (!call_graph_allows("ipc_send hw_irq_handler hw_37xx_irq_handler hw_40xx_irq_handler job_done_callback",
 			       function->short_name))
@@ -92,7 +92,7 @@ static void end_polling(struct trace_task *task, const struct trace_function *fu
 }
 
 /* Stores the node that a call without a caller in the driver is below; 0: none. Returns false when out of memory. */
-static bool find_root(struct trace_places *places, const struct trace_line *line, struct trace_frame *frame,
+static bool root_find(struct trace_places *places, const struct trace_line *line, struct trace_frame *frame,
 		      uint64_t time, uint32_t *parent)
 {
 	const struct call_entry *entry = frame->function->entry;
@@ -103,7 +103,7 @@ static bool find_root(struct trace_places *places, const struct trace_line *line
 	return !context || *parent;
 }
 
-static void inherit(struct trace_frame *frame, const struct trace_frame *caller)
+static void frame_inherit(struct trace_frame *frame, const struct trace_frame *caller)
 {
 	frame->in_boot = caller->in_boot;
 	frame->place = caller->place;
@@ -120,21 +120,21 @@ struct trace_frame *trace_place(struct trace_places *places, const struct trace_
 	struct trace_lane *lane = &task->lanes[entry ? entry->lane : CALL_LANE_UNKNOWN];
 	struct trace_frame frame = { .function = function, .depth = line->depth, .pid = line->pid, .time = time };
 	struct trace_frame *caller =
-		line->has_depth ? find_enclosing(task, line, &lane) : find_caller(task, line, function, &lane);
+		line->has_depth ? enclosing_find(task, line, &lane) : caller_find(task, line, function, &lane);
 	bool is_interrupt = entry && entry->lane == CALL_LANE_INTERRUPT;
 	/* An interrupt is not nested in the call that it interrupts, nor a resume in the request that triggers it. */
 	struct trace_frame *parent_frame = call_entry_is_outermost(entry) ? NULL : caller;
 	uint32_t parent = 0;
-	end_polling(task, function);
+	polling_end(task, function);
 	if (parent_frame) {
 		parent = parent_frame->node;
-		inherit(&frame, parent_frame);
+		frame_inherit(&frame, parent_frame);
 		frame.pid = parent_frame->pid;
 		/* The last step of polling. */
 		if (!strcmp(function->short_name, "ipc_consumer_del") &&
 		    !strcmp(caller->function->short_name, "wait_for_ready"))
 			caller->is_over = true;
-	} else if (!find_root(places, line, &frame, time, &parent)) {
+	} else if (!root_find(places, line, &frame, time, &parent)) {
 		return NULL;
 	}
 	if (caller)
