@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See call_records.h. */
-#include <errno.h>
-#include <search.h>
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <iaprof/record.h>
 #include "npu/call_records.h"
 
 #define OTHER_CALLS "[other calls]"
 
-struct function {
-	uint32_t id, kind;
-	char name[];
-};
-
-static int functions_compare(const void *left, const void *right)
-{
-	const struct function *one = left, *other = right;
-	return one->kind != other->kind ? (one->kind < other->kind ? -1 : 1) : strcmp(one->name, other->name);
-}
+/* A name with its kind. KSYM_NAME_LEN, include/linux/kallsyms.h, is 512. */
+#define FUNCTION_KEY_SIZE 528
 
 int call_records_init(struct call_records *records, const struct iaprof_host *host)
 {
@@ -27,9 +18,6 @@ int call_records_init(struct call_records *records, const struct iaprof_host *ho
 	int result = record_batch_init(&records->batch, host);
 	if (result)
 		return result;
-	records->function_names = calloc(CALL_FUNCTIONS_MAX + 1, sizeof *records->function_names);
-	if (!records->function_names)
-		return host->fail(host, ENOMEM, "out of memory");
 	records->time_type = host->declare_value_type(host, "npu-time", "nanoseconds", 0);
 	records->count_type = host->declare_value_type(host, "npu-calls", "count", 1);
 	return 0;
@@ -37,26 +25,11 @@ int call_records_init(struct call_records *records, const struct iaprof_host *ho
 
 void call_records_free(struct call_records *records)
 {
-	tdestroy(records->functions, free);
+	string_table_free(&records->functions);
+	array_free(&records->function_names);
 	keyed_array_free(&records->nodes);
-	free(records->function_names);
 	record_batch_free(&records->batch);
 	*records = (struct call_records){ 0 };
-}
-
-static uint32_t function_define(struct call_records *records, struct function *function, const char *family,
-				uint64_t time)
-{
-	function->id = ++records->function_count;
-	records->function_names[function->id] = record_batch_text(&records->batch, function->name);
-	struct iaprof_record_call_function record = {
-		.header = { .size = sizeof record, .type = IAPROF_RECORD_CALL_FUNCTION, .time = time },
-		.id = function->id,
-		.name = records->function_names[function->id],
-		.family = record_batch_text(&records->batch, family),
-		.kind = function->kind,
-	};
-	return record_batch_append(&records->batch, &record.header) ? 0 : function->id;
 }
 
 static uint32_t other_calls_function(struct call_records *records, uint64_t time)
@@ -67,24 +40,24 @@ static uint32_t other_calls_function(struct call_records *records, uint64_t time
 uint32_t call_records_function(struct call_records *records, const char *name, const char *family, uint32_t kind,
 			       uint64_t time)
 {
-	size_t size = strlen(name) + 1;
-	struct function *function = malloc(sizeof *function + size);
-	if (!function)
-		return 0;
-	*function = (struct function){ .kind = kind };
-	memcpy(function->name, name, size);
+	char key[FUNCTION_KEY_SIZE];
+	snprintf(key, sizeof key, "%" PRIu32 " %s", kind, name);
+	uint32_t id = string_table_find(&records->functions, key, strlen(key));
+	if (id)
+		return id;
 	/* One slot is reserved for [other calls]. */
-	struct function *const *known = tfind(function, &records->functions, functions_compare);
-	if (!known && records->function_count >= CALL_FUNCTIONS_MAX - 1 && strcmp(name, OTHER_CALLS) != 0) {
-		free(function);
+	if (records->functions.entries.count >= CALL_FUNCTIONS_MAX - 1 && strcmp(name, OTHER_CALLS) != 0)
 		return other_calls_function(records, time);
-	}
-	known = known ? known : tsearch(function, &records->functions, functions_compare);
-	if (!known || *known != function) {
-		free(function);
-		return known ? (*known)->id : 0;
-	}
-	return function_define(records, function, family, time);
+	struct iaprof_record_call_function record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_CALL_FUNCTION, .time = time },
+		.id = string_table_add(&records->functions, key, strlen(key), NULL),
+		.name = record_batch_text(&records->batch, name),
+		.family = record_batch_text(&records->batch, family),
+		.kind = kind,
+	};
+	if (!record.id || !array_push(&records->function_names, record.name))
+		return 0;
+	return record_batch_append(&records->batch, &record.header) ? 0 : record.id;
 }
 
 static uint32_t node_define(struct call_records *records, struct call_node_key key, uint64_t time)
@@ -92,7 +65,7 @@ static uint32_t node_define(struct call_records *records, struct call_node_key k
 	const struct call_node added = {
 		.key = key,
 		.depth = key.parent ? records->nodes.items[key.parent - 1].depth + 1 : 0,
-		.name = records->function_names[key.function],
+		.name = records->function_names.items[key.function - 1],
 	};
 	uint32_t position = keyed_array_add(&records->nodes, &added);
 	if (position == POSITION_NONE)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <iaprof/host.h>
 #include "base/keyed_array.h"
+#include "base/string_table.h"
 #include "npu/call_graph.h"
 #include "records/record_batch.h"
 
@@ -43,9 +44,8 @@ struct call_node {
 struct call_records {
 	const struct iaprof_host *host;
 	struct record_batch batch;
-	void *functions;          /* tree of struct function, by name and kind */
-	uint32_t *function_names; /* string ids: CALL_FUNCTIONS_MAX + 1, by id */
-	uint32_t function_count;
+	struct string_table functions;  /* by kind and name */
+	ARRAY(uint32_t) function_names; /* string ids, by id - 1 */
 	KEYED_ARRAY(struct call_node) nodes;
 	uint32_t time_type, count_type; /* value type ids */
 };

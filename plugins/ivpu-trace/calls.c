@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See trace_calls.h. */
 #include <errno.h>
-#include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <iaprof/record.h>
@@ -26,8 +24,10 @@ int trace_calls_init(struct trace_calls *calls, const struct iaprof_host *host, 
 
 void trace_calls_free(struct trace_calls *calls)
 {
-	tdestroy(calls->index, free);
+	for (size_t i = 0; i < calls->names.entries.count; i++)
+		free(calls->functions[i]);
 	free(calls->functions);
+	string_table_free(&calls->names);
 	keyed_array_free(&calls->sums);
 	npu_use_free(&calls->use.use);
 	trace_places_free(&calls->places);
@@ -36,42 +36,33 @@ void trace_calls_free(struct trace_calls *calls)
 	*calls = (struct trace_calls){ 0 };
 }
 
-static int compare_names(const void *left, const void *right)
-{
-	const struct trace_function *one = left, *other = right;
-	return strcmp(one->name, other->name);
-}
-
 /*
  * Returns the function, defined at that time if it is new, or NULL when out of memory. Functions that do not fit share
  * one entry.
  */
 static struct trace_function *function_get(struct trace_calls *calls, const char *name, uint64_t time)
 {
-	struct trace_function wanted;
-	snprintf(wanted.name, sizeof wanted.name, "%s", name);
-	struct trace_function *const *found = tfind(&wanted, &calls->index, compare_names);
-	if (found)
-		return *found;
-	bool is_full = calls->function_count >= FUNCTIONS_MAX;
+	uint32_t id = string_table_find(&calls->names, name, strlen(name));
+	bool is_full = calls->names.entries.count >= FUNCTIONS_MAX;
+	if (id)
+		return calls->functions[id - 1];
 	if (is_full && strcmp(name, OTHER_FUNCTIONS) != 0)
 		return function_get(calls, OTHER_FUNCTIONS, time);
 	struct trace_function *function = calloc(1, sizeof *function);
-	if (!function)
+	id = function ? string_table_add(&calls->names, name, strlen(name), NULL) : 0;
+	if (!id) {
+		free(function);
 		return NULL;
-	memcpy(function->name, wanted.name, sizeof function->name);
+	}
+	calls->functions[id - 1] = function;
+	function->name = string_table_text(&calls->names, id);
 	call_name_shorten(name, function->short_name, sizeof function->short_name);
 	function->known = ivpu_function_find(name);
 	function->callers = call_graph_callers(function->short_name);
 	function->entry = call_entry_find(function->short_name);
 	function->id = call_records_function(&calls->records, name, ivpu_family_name(function->known->family),
 					     is_full ? IAPROF_CALL_CONTEXT : IAPROF_CALL_FUNCTION, time);
-	if (!function->id || !tsearch(function, &calls->index, compare_names)) {
-		free(function);
-		return NULL;
-	}
-	calls->functions[calls->function_count++] = function;
-	return function;
+	return function->id ? function : NULL;
 }
 
 static int out_of_memory(const struct trace_calls *calls)
@@ -253,9 +244,7 @@ static void count_add(struct trace_calls *calls, struct trace_function *function
 
 bool trace_calls_is_new(const struct trace_calls *calls, const char *name)
 {
-	struct trace_function wanted;
-	snprintf(wanted.name, sizeof wanted.name, "%s", name);
-	return !tfind(&wanted, &calls->index, compare_names);
+	return !string_table_find(&calls->names, name, strlen(name));
 }
 
 static int function_add(struct trace_calls *calls, const struct trace_line *line, uint64_t time)
@@ -326,7 +315,7 @@ static int counts_place(struct trace_calls *calls)
 {
 	uint64_t time = calls->clock.begin, messages = 0, handled = 0;
 	bool is_boot = false;
-	for (uint32_t i = 0; i < calls->function_count; i++) {
+	for (uint32_t i = 0; i < calls->names.entries.count; i++) {
 		struct trace_function *function = calls->functions[i];
 		const struct ivpu_function *known = function->known;
 		if (!function->map_count)
@@ -361,7 +350,7 @@ static int counts_place(struct trace_calls *calls)
 static void counts_compare(struct trace_calls *calls)
 {
 	const struct trace_function *first = NULL;
-	for (uint32_t i = 0; i < calls->function_count; i++) {
+	for (uint32_t i = 0; i < calls->names.entries.count; i++) {
 		const struct trace_function *function = calls->functions[i];
 		/* print(@calls, 20) leaves out functions. */
 		if (!function->map_count || function->count == function->map_count)

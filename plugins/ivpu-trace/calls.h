@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/keyed_array.h"
+#include "base/string_table.h"
 #include "npu/call_records.h"
 #include "npu/statistics.h"
 #include "clock.h"
@@ -43,9 +44,8 @@ struct trace_calls {
 	struct trace_use use;
 	struct trace_places places;
 	/* Private members. */
-	void *index; /* search tree of struct trace_function, by name */
-	struct trace_function **functions;
-	uint32_t function_count;
+	struct string_table names;         /* of functions */
+	struct trace_function **functions; /* by id of the name - 1 */
 	char map[TRACE_NAME_SIZE_MAX + 1];
 	bool has_map;
 	KEYED_ARRAY(struct trace_sum) sums;

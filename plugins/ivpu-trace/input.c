@@ -248,7 +248,7 @@ static int findings_emit(struct trace_input *input)
 				     .overview = &calls->overview,
 				     .use = &calls->use.use,
 				     .limits = input->limits };
-	for (uint32_t i = 0; i < calls->function_count; i++)
+	for (uint32_t i = 0; i < calls->names.entries.count; i++)
 		if (calls->functions[i]->known->family == IVPU_FAMILY_OTHER && calls->functions[i]->count)
 			ivpu_unknown_add(&report.unknown, calls->functions[i]->name, calls->functions[i]->count);
 	int result = npu_report_emit(&report, batch, time);

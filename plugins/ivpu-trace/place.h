@@ -21,7 +21,7 @@
 #define TRACE_TASKS_MAX 1024u
 
 struct trace_function {
-	char name[TRACE_NAME_SIZE_MAX + 1];
+	const char *name;                         /* borrowed */
 	char short_name[TRACE_NAME_SIZE_MAX + 1]; /* in the form of call_graph.h */
 	const struct ivpu_function *known;
 	const char *callers;            /* NULL if unknown */
