@@ -2,7 +2,6 @@
 /* See jobs.h. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -20,37 +19,8 @@
 
 /* Limit on events per turn. */
 #define EVENTS_MAX 2048u
-#define LINKS_MAX 16u
 /* Limit on contexts with jobs; the driver has at most 128 at a time. */
 #define CONTEXTS_MAX 1024u
-
-/* Submission time of the most recently submitted job that has ended, by context. */
-struct ended_context {
-	uint32_t key;
-	uint64_t submitted;
-};
-
-struct job_watch {
-	const struct iaprof_host *host;
-	struct npu_job_bpf *skeleton;
-	struct bpf_link *links[LINKS_MAX];
-	size_t link_count;
-	struct ring_buffer *ring;
-	struct job_queue queue;
-	bool from_functions;
-	bool is_raw; /* the tracepoint's arguments are read */
-	KEYED_ARRAY(struct ended_context) ended;
-	struct busy_times engines[BUSY_ENGINES];
-	uint64_t losses_reported;                                            /* time of the last loss report */
-	uint64_t ring_full, map_full, unreturned, unended, too_many, missed; /* counts reported so far */
-	uint64_t left_out;                                                   /* dropped by the queue, so far reported */
-	uint64_t ends_lost; /* jobs whose end was not traced, found at the end of the run */
-	/* Valid during a turn. */
-	struct jobs *jobs;
-	struct record_batch *batch;
-	unsigned int events;
-	int error;
-};
 
 static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
 {
@@ -65,11 +35,11 @@ static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
 }
 
 /* now: 0, or the end of the run if the job has not ended. */
-static int job_append(struct job_watch *watch, const struct job_event *job, uint64_t now)
+static int job_append(struct jobs *jobs, const struct job_event *job, uint64_t now)
 {
 	/* The job may have completed before the driver reported it as queued. */
 	uint64_t queued = job->ended && job->queued > job->ended ? job->ended : job->queued;
-	uint64_t started = now ? 0 : busy_engines_start(watch->engines, job->engine, queued, job->ended);
+	uint64_t started = now ? 0 : busy_engines_start(jobs->engines, job->engine, queued, job->ended);
 
 	if (!(job->flags & JOB_IS_TARGET))
 		return 0;
@@ -84,45 +54,45 @@ static int job_append(struct job_watch *watch, const struct job_event *job, uint
 		.id = job->id,
 		.pid = job->pid,
 		.tid = job->tid,
-		.device = watch->jobs->device,
+		.device = jobs->device,
 		.context = job->context,
-		.engine = engine_name(watch->host, job->engine),
+		.engine = engine_name(jobs->host, job->engine),
 		.state = now       ? IAPROF_JOB_IN_FLIGHT
 			 : aborted ? IAPROF_JOB_ABORTED
 				   : IAPROF_JOB_DONE,
 		.status = aborted && !job->status ? JOB_STATUS_ABORTED : job->status,
-		.thread_name = *name ? record_batch_text(watch->batch, name) : 0,
+		.thread_name = *name ? record_batch_text(jobs->batch, name) : 0,
 	};
-	if (watch->jobs->done)
-		watch->jobs->done(watch->jobs->context, &record, name);
-	return record_batch_append(watch->batch, &record.header);
+	if (jobs->done)
+		jobs->done(jobs->context, &record, name);
+	return record_batch_append(jobs->batch, &record.header);
 }
 
-static void end_keep(struct job_watch *watch, const struct job_event *job)
+static void end_keep(struct jobs *jobs, const struct job_event *job)
 {
 	const struct ended_context added = { .key = job->context };
-	uint32_t position = watch->ended.count < CONTEXTS_MAX ? keyed_array_add(&watch->ended, &added)
-							      : keyed_array_find(&watch->ended, &added.key);
+	uint32_t position = jobs->ended.count < CONTEXTS_MAX ? keyed_array_add(&jobs->ended, &added)
+							     : keyed_array_find(&jobs->ended, &added.key);
 
-	if (position != POSITION_NONE && job->submitted > watch->ended.items[position].submitted)
-		watch->ended.items[position].submitted = job->submitted;
+	if (position != POSITION_NONE && job->submitted > jobs->ended.items[position].submitted)
+		jobs->ended.items[position].submitted = job->submitted;
 }
 
 /*
  * Returns whether a job without an end has ended all the same: events were missed, and a later job of its context has
  * ended. Otherwise it would look like a job that hangs.
  */
-static bool end_is_lost(const struct job_watch *watch, const struct job_event *job)
+static bool end_is_lost(const struct jobs *jobs, const struct job_event *job)
 {
-	const struct ended_context *ended = keyed_array_get(&watch->ended, &job->context);
+	const struct ended_context *ended = keyed_array_get(&jobs->ended, &job->context);
 
-	return watch->missed && ended && ended->submitted > job->submitted;
+	return jobs->reported.missed && ended && ended->submitted > job->submitted;
 }
 
 /* A negative result ends ring_buffer__consume() after this event. */
 static int event_take(void *context, void *data, size_t size)
 {
-	struct job_watch *watch = context;
+	struct jobs *jobs = context;
 	const struct job_event *event = data;
 	struct job_event job;
 	enum job_queue_result result = JOB_QUEUE_NOTHING;
@@ -130,83 +100,77 @@ static int event_take(void *context, void *data, size_t size)
 	if (size < sizeof *event)
 		return 0;
 	if ((event->type == JOB_EVENT_SUBMIT || event->type == JOB_EVENT_BEGIN) && event->flags & JOB_IS_TARGET &&
-	    watch->jobs->begun)
-		watch->jobs->begun(watch->jobs->context, event->context ? event->context : event->pid,
-				   event->submitted);
+	    jobs->begun)
+		jobs->begun(jobs->context, event->context ? event->context : event->pid, event->submitted);
 	if (event->type == JOB_EVENT_SUBMIT)
-		result = job_queue_submit(&watch->queue, event, &job);
+		result = job_queue_submit(&jobs->queue, event, &job);
 	else if (event->type == JOB_EVENT_END)
-		result = job_queue_end(&watch->queue, event, &job);
-	watch->left_out += result == JOB_QUEUE_FULL;
+		result = job_queue_end(&jobs->queue, event, &job);
+	jobs->left_out += result == JOB_QUEUE_FULL;
 	if (event->type == JOB_EVENT_JOB)
-		end_keep(watch, event);
+		end_keep(jobs, event);
 	if (event->type == JOB_EVENT_JOB)
-		watch->error = job_append(watch, event, 0);
+		jobs->error = job_append(jobs, event, 0);
 	else if (result == JOB_QUEUE_JOB)
-		watch->error = job_append(watch, &job, 0);
-	if (watch->error)
-		return watch->error;
-	return ++watch->events == EVENTS_MAX ? -EAGAIN : 0;
+		jobs->error = job_append(jobs, &job, 0);
+	if (jobs->error)
+		return jobs->error;
+	return ++jobs->events == EVENTS_MAX ? -EAGAIN : 0;
 }
 
-static uint64_t programs_missed(const struct job_watch *watch)
+static uint64_t programs_missed(const struct jobs *jobs)
 {
 	struct bpf_program *program;
 	uint64_t missed = 0;
 
-	bpf_object__for_each_program(program, watch->skeleton->obj) missed += bpf_program_missed(program);
+	bpf_object__for_each_program(program, jobs->skeleton->obj) missed += bpf_program_missed(program);
 	return missed;
 }
 
-static void totals_report(struct job_watch *watch)
+static void totals_report(struct jobs *jobs)
 {
-	const struct iaprof_host *host = watch->host;
-	const struct job_totals *totals = &watch->skeleton->bss->totals;
-	uint64_t since = watch->losses_reported, ring_full = __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
+	const struct iaprof_host *host = jobs->host;
+	const struct job_totals *totals = &jobs->skeleton->bss->totals;
+	uint64_t since = jobs->reported.time, ring_full = __atomic_load_n(&totals->ring_full, __ATOMIC_RELAXED),
 		 map_full = __atomic_load_n(&totals->map_full, __ATOMIC_RELAXED),
 		 unreturned = __atomic_load_n(&totals->unreturned, __ATOMIC_RELAXED),
-		 unended = __atomic_load_n(&totals->unended, __ATOMIC_RELAXED) + watch->ends_lost;
+		 unended = __atomic_load_n(&totals->unended, __ATOMIC_RELAXED) + jobs->ends_lost;
 
-	losses_report(host, "NPU jobs: ring buffer full", since, ring_full, &watch->ring_full, 0);
-	losses_report(host, "NPU jobs: map full", since, map_full, &watch->map_full, 0);
-	losses_report(host, "NPU jobs: submission not seen", since, unreturned, &watch->unreturned, 0);
-	losses_report(host, "NPU jobs: end not seen", since, unended, &watch->unended, 0);
-	losses_report(host, "NPU jobs: too many at once", since, watch->left_out, &watch->too_many, 0);
-	losses_report(host, "NPU jobs: program did not run", since, programs_missed(watch), &watch->missed, 0);
-	watch->losses_reported = host->clock(host);
+	losses_report(host, "NPU jobs: ring buffer full", since, ring_full, &jobs->reported.ring_full, 0);
+	losses_report(host, "NPU jobs: map full", since, map_full, &jobs->reported.map_full, 0);
+	losses_report(host, "NPU jobs: submission not seen", since, unreturned, &jobs->reported.unreturned, 0);
+	losses_report(host, "NPU jobs: end not seen", since, unended, &jobs->reported.unended, 0);
+	losses_report(host, "NPU jobs: too many at once", since, jobs->left_out, &jobs->reported.too_many, 0);
+	losses_report(host, "NPU jobs: program did not run", since, programs_missed(jobs), &jobs->reported.missed, 0);
+	jobs->reported.time = host->clock(host);
 }
 
 uint64_t jobs_missed(const struct jobs *jobs)
 {
-	const struct job_watch *watch = jobs->watch;
-	return watch ? watch->ring_full + watch->map_full + watch->unended + watch->missed : 0;
+	return jobs->reported.ring_full + jobs->reported.map_full + jobs->reported.unended + jobs->reported.missed;
 }
 
-static int events_drain(struct jobs *jobs, struct record_batch *batch)
+static int events_drain(struct jobs *jobs)
 {
-	struct job_watch *watch = jobs->watch;
-
-	watch->jobs = jobs;
-	watch->batch = batch;
-	watch->events = 0;
-	watch->error = 0;
-	ring_buffer__consume(watch->ring);
-	return watch->error;
+	jobs->events = 0;
+	jobs->error = 0;
+	ring_buffer__consume(jobs->ring);
+	return jobs->error;
 }
 
-int jobs_turn(struct jobs *jobs, struct record_batch *batch)
+int jobs_turn(struct jobs *jobs)
 {
-	int result = events_drain(jobs, batch);
+	int result = events_drain(jobs);
 
-	totals_report(jobs->watch);
+	totals_report(jobs);
 	return result;
 }
 
 /* Appends the jobs that did not end. */
-static int rest_append(struct job_watch *watch)
+static int rest_append(struct jobs *jobs)
 {
-	uint64_t now = watch->host->clock(watch->host);
-	int map = bpf_map__fd(watch->skeleton->maps.jobs), result = 0;
+	uint64_t now = jobs->host->clock(jobs->host);
+	int map = bpf_map__fd(jobs->skeleton->maps.jobs), result = 0;
 	uint32_t key, *before = NULL;
 	struct job_event job;
 
@@ -214,72 +178,71 @@ static int rest_append(struct job_watch *watch)
 		before = &key;
 		if (bpf_map_lookup_elem(map, &key, &job) != 0 || job.ended)
 			continue;
-		if (end_is_lost(watch, &job))
-			watch->ends_lost++;
+		if (end_is_lost(jobs, &job))
+			jobs->ends_lost++;
 		else
-			result = job_append(watch, &job, now);
+			result = job_append(jobs, &job, now);
 	}
-	while (result == 0 && job_queue_take(&watch->queue, &job))
-		result = job_append(watch, &job, now);
+	while (result == 0 && job_queue_take(&jobs->queue, &job))
+		result = job_append(jobs, &job, now);
 	return result;
 }
 
-static void programs_detach(struct job_watch *watch)
+static void programs_detach(struct jobs *jobs)
 {
-	while (watch->link_count)
-		bpf_link__destroy(watch->links[--watch->link_count]);
+	while (jobs->link_count)
+		bpf_link__destroy(jobs->links[--jobs->link_count]);
 }
 
-int jobs_stop(struct jobs *jobs, struct record_batch *batch)
+int jobs_stop(struct jobs *jobs)
 {
-	struct job_watch *watch = jobs->watch;
 	int result;
 
-	programs_detach(watch);
+	programs_detach(jobs);
 	do {
-		result = events_drain(jobs, batch);
-	} while (result == 0 && watch->events == EVENTS_MAX);
-	totals_report(watch);
+		result = events_drain(jobs);
+	} while (result == 0 && jobs->events == EVENTS_MAX);
+	totals_report(jobs);
 	if (result == 0)
-		result = rest_append(watch);
-	totals_report(watch);
+		result = rest_append(jobs);
+	totals_report(jobs);
 	return result;
 }
 
-static int attached(struct job_watch *watch, struct bpf_link *link)
+static int attached(struct jobs *jobs, struct bpf_link *link)
 {
 	if (!link)
 		return -errno;
-	watch->links[watch->link_count++] = link;
+	jobs->links[jobs->link_count++] = link;
 	return 0;
 }
 
 /* Attaches to the first existing function, or to all existing ones. Returns their number. */
-static int functions_attach(struct job_watch *watch, struct bpf_program *program, bool at_return, bool all,
+static int functions_attach(struct jobs *jobs, struct bpf_program *program, bool at_return, bool all,
 			    const char *const *names)
 {
 	int count = 0;
 
-	for (; *names && watch->link_count < LINKS_MAX && (all || !count); names++)
-		count += !attached(watch, bpf_program__attach_kprobe(program, at_return, *names));
+	for (; *names && jobs->link_count < JOB_LINKS_MAX && (all || !count); names++)
+		count += !attached(jobs, bpf_program__attach_kprobe(program, at_return, *names));
 	return count;
 }
 
-static int submissions_attach(struct job_watch *watch)
+static int submissions_attach(struct jobs *jobs)
 {
 	static const char *const submit[] = { "ivpu_submit_ioctl", NULL };
 	static const char *const queue_submit[] = { "ivpu_cmdq_submit_ioctl", NULL };
-	struct npu_job_bpf *skeleton = watch->skeleton;
+	struct npu_job_bpf *skeleton = jobs->skeleton;
 
-	if (functions_attach(watch, skeleton->progs.submit_end, true, false, submit) != 1 ||
-	    functions_attach(watch, skeleton->progs.submit_begin, false, false, submit) != 1)
+	if (functions_attach(jobs, skeleton->progs.submit_end, true, false, submit) != 1 ||
+	    functions_attach(jobs, skeleton->progs.submit_begin, false, false, submit) != 1)
 		return -ENOENT;
-	if (functions_attach(watch, skeleton->progs.submit_end, true, false, queue_submit))
-		functions_attach(watch, skeleton->progs.queue_submit_begin, false, false, queue_submit);
+	if (functions_attach(jobs, skeleton->progs.submit_end, true, false, queue_submit))
+		functions_attach(jobs, skeleton->progs.queue_submit_begin, false, false, queue_submit);
 	return 0;
 }
 
-static int programs_attach(struct job_watch *watch)
+static int programs_attach(struct jobs *jobs)
 {
 	/* Newest release first: since 7.2, and since 6.8. Before that, the driver reports only that a job is over. */
 	static const char *const signal[] = { "ivpu_job_signal", "ivpu_job_signal_and_destroy", NULL };
@@ -287,38 +250,37 @@ static int programs_attach(struct job_watch *watch)
 	/* Aborts of all jobs of a device; of a context since 6.15, and in 6.12 to 6.14. */
 	static const char *const aborts[] = { "ivpu_jobs_abort_all", "ivpu_context_abort_work_fn",
 					      "ivpu_context_abort_thread_handler", NULL };
-	struct npu_job_bpf *skeleton = watch->skeleton;
+	struct npu_job_bpf *skeleton = jobs->skeleton;
 
-	functions_attach(watch, skeleton->progs.abort_end, true, true, aborts);
-	functions_attach(watch, skeleton->progs.abort_begin, false, true, aborts);
-	bool signals = functions_attach(watch, skeleton->progs.job_signal, false, true, signal);
-	if (!watch->from_functions)
-		return attached(
-			watch, watch->is_raw ? bpf_program__attach_raw_tracepoint(skeleton->progs.job_trace_raw, "job")
+	functions_attach(jobs, skeleton->progs.abort_end, true, true, aborts);
+	functions_attach(jobs, skeleton->progs.abort_begin, false, true, aborts);
+	bool signals = functions_attach(jobs, skeleton->progs.job_signal, false, true, signal);
+	if (!jobs->from_functions)
+		return attached(jobs,
+				jobs->is_raw ? bpf_program__attach_raw_tracepoint(skeleton->progs.job_trace_raw, "job")
 					     : bpf_program__attach_tracepoint(skeleton->progs.job_trace, "vpu", "job"));
-	if (!signals && !functions_attach(watch, skeleton->progs.job_over, false, false, over))
+	if (!signals && !functions_attach(jobs, skeleton->progs.job_over, false, false, over))
 		return -ENOENT;
-	return submissions_attach(watch);
+	return submissions_attach(jobs);
 }
 
 int jobs_start(struct jobs *jobs)
 {
-	struct job_watch *watch = jobs->watch;
-	struct npu_job_bpf *skeleton = watch->skeleton;
+	struct npu_job_bpf *skeleton = jobs->skeleton;
 
 	/* Fork first: every traced submission belongs to a known process. */
-	int result = target_set_follow(TARGET_SET(skeleton), watch->host);
+	int result = target_set_follow(TARGET_SET(skeleton), jobs->host);
 	if (result)
 		return result;
-	struct bpf_log log = bpf_log_begin(watch->host);
-	result = programs_attach(watch);
+	struct bpf_log log = bpf_log_begin(jobs->host);
+	result = programs_attach(jobs);
 
 	bpf_log_end(&log);
-	watch->losses_reported = watch->host->clock(watch->host);
+	jobs->reported.time = jobs->host->clock(jobs->host);
 	if (result == -ENOENT)
-		return watch->host->fail(watch->host, ENOENT,
-					 "the NPU driver has no function that jobs can be traced with");
-	return result ? watch->host->fail(watch->host, result, "cannot attach to the NPU driver: %s", strerror(-result))
+		return jobs->host->fail(jobs->host, ENOENT,
+					"the NPU driver has no function that jobs can be traced with");
+	return result ? jobs->host->fail(jobs->host, result, "cannot attach to the NPU driver: %s", strerror(-result))
 		      : 0;
 }
 
@@ -342,60 +304,50 @@ static bool offsets_find(struct npu_job_bpf *skeleton)
 	return true;
 }
 
-static int programs_load(struct job_watch *watch)
+static int programs_load(struct jobs *jobs)
 {
-	const struct iaprof_target *target = watch->host->target(watch->host);
-	struct npu_job_bpf *skeleton = watch->skeleton = npu_job_bpf__open();
+	const struct iaprof_target *target = jobs->host->target(jobs->host);
+	struct npu_job_bpf *skeleton = jobs->skeleton = npu_job_bpf__open();
 	struct job_format format;
 
 	if (!skeleton)
 		return -errno;
-	watch->from_functions = !job_format_read(&format);
-	if (!watch->from_functions) {
+	jobs->from_functions = !job_format_read(&format);
+	if (!jobs->from_functions) {
 		skeleton->rodata->offset_event = format.event;
 		skeleton->rodata->offset_context = format.context;
 		skeleton->rodata->offset_engine = format.engine;
 		skeleton->rodata->offset_id = format.id;
 	}
-	skeleton->rodata->from_functions = watch->from_functions;
+	skeleton->rodata->from_functions = jobs->from_functions;
 	TARGET_SET_CONFIGURE(skeleton, target);
-	watch->is_raw = !watch->from_functions && offsets_find(skeleton);
-	bpf_program__set_autoload(skeleton->progs.job_trace, !watch->from_functions && !watch->is_raw);
-	bpf_program__set_autoload(skeleton->progs.job_trace_raw, watch->is_raw);
+	jobs->is_raw = !jobs->from_functions && offsets_find(skeleton);
+	bpf_program__set_autoload(skeleton->progs.job_trace, !jobs->from_functions && !jobs->is_raw);
+	bpf_program__set_autoload(skeleton->progs.job_trace_raw, jobs->is_raw);
 	int result = bpf_map__set_max_entries(skeleton->maps.targets, target_words(target));
 	return result ? result : npu_job_bpf__load(skeleton);
 }
 
 int jobs_prepare(struct jobs *jobs, const struct iaprof_host *host)
 {
-	struct job_watch *watch = jobs->watch = calloc(1, sizeof *watch);
-
-	if (!watch)
-		return host->fail(host, ENOMEM, "out of memory");
-	watch->host = host;
+	jobs->host = host;
 	struct bpf_log log = bpf_log_begin(host);
-	int result = programs_load(watch);
+	int result = programs_load(jobs);
 	bpf_log_end(&log);
 	if (result)
 		return host->fail(host, result, "cannot load the BPF programs that trace NPU jobs: %s",
 				  strerror(-result));
-	watch->ring = ring_buffer__new(bpf_map__fd(watch->skeleton->maps.events), event_take, watch, NULL);
-	if (!watch->ring)
+	jobs->ring = ring_buffer__new(bpf_map__fd(jobs->skeleton->maps.events), event_take, jobs, NULL);
+	if (!jobs->ring)
 		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
-	host->metadata(host, "jobs from", "%s", watch->from_functions ? "functions" : "tracepoint vpu:job");
+	host->metadata(host, "jobs from", "%s", jobs->from_functions ? "functions" : "tracepoint vpu:job");
 	return 0;
 }
 
 void jobs_free(struct jobs *jobs)
 {
-	struct job_watch *watch = jobs->watch;
-
-	if (!watch)
-		return;
-	programs_detach(watch);
-	ring_buffer__free(watch->ring);
-	npu_job_bpf__destroy(watch->skeleton);
-	keyed_array_free(&watch->ended);
-	free(watch);
-	jobs->watch = NULL;
+	programs_detach(jobs);
+	ring_buffer__free(jobs->ring);
+	npu_job_bpf__destroy(jobs->skeleton);
+	keyed_array_free(&jobs->ended);
 }

@@ -140,6 +140,7 @@ static void jobs_open(struct live *live)
 		.begun = job_has_begun,
 		.done = job_is_over,
 		.context = live,
+		.batch = &live->counts.records.batch,
 	};
 	live->has_jobs = live->statistics.knows_jobs = true;
 	if (jobs_prepare(&live->jobs, &live->jobs_host.host))
@@ -320,7 +321,7 @@ static int events_emit(struct live *live)
 
 	if (result == 0)
 		result = layers_turn(&live->layers);
-	return result || !live->has_jobs ? result : jobs_turn(&live->jobs, &live->counts.records.batch);
+	return result || !live->has_jobs ? result : jobs_turn(&live->jobs);
 }
 
 static int turn_end(struct live *live)
@@ -379,7 +380,7 @@ int live_stop(const struct iaprof_host *host, void *instance)
 		return 0;
 	int result = layers_turn(&live->layers);
 	if (result == 0 && live->has_jobs)
-		result = jobs_stop(&live->jobs, &live->counts.records.batch);
+		result = jobs_stop(&live->jobs);
 	if (result == 0)
 		result = call_drain_finish(&live->counts);
 	if (result == 0 && counts_entries(live))
