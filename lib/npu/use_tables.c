@@ -163,32 +163,30 @@ struct user {
 	struct npu_context sums;
 };
 
-static void jobs_append(struct text *text, const struct npu_use *use, const struct npu_context *context)
-{
-	bool is_timed = context->timed;
+/* The cells of a row of users before the last one: numbers that are 0 are not known. */
+struct user_cells {
+	const struct npu_context *jobs;
+	uint64_t boot_time, memory, allocated, pages, calls;
+};
 
-	count_append(text, context->jobs);
-	time_append(text, (double)context->run_time, is_timed);
-	share_append(text, (double)context->run_time, is_timed ? (double)use->run_time : 0);
-	time_append(text, is_timed ? (double)context->queue_time / (double)context->timed : 0, is_timed);
-}
-
-/* The sizes of a user or context; columns that no user has are left out. */
-static void sizes_append(struct table *table, uint64_t memory, uint64_t allocated, uint64_t pages)
+/* Begins a row of users. Columns that no user has are left out. */
+static void cells_append(struct table *table, const struct user_cells *cells)
 {
+	const struct npu_context *jobs = cells->jobs;
+	struct text *text = row_begin(table);
+	bool is_timed = jobs->timed;
+
+	count_append(text, jobs->jobs);
+	time_append(text, (double)jobs->run_time, is_timed);
+	share_append(text, (double)jobs->run_time, is_timed ? (double)table->use->run_time : 0);
+	time_append(text, is_timed ? (double)jobs->queue_time / (double)jobs->timed : 0, is_timed);
+	time_append(text, (double)cells->boot_time, cells->boot_time);
 	if (table->has_memory)
-		size_append(&table->text, (double)memory);
+		size_append(text, (double)cells->memory);
 	if (table->has_allocated)
-		size_append(&table->text, (double)allocated);
-	size_append(&table->text, (double)pages * PAGE);
-}
-
-/* All cells of a row of users before the last one. */
-static void unknown_append(struct table *table)
-{
-	text_append_string(&table->text, NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN NOT_KNOWN);
-	sizes_append(table, 0, 0, 0);
-	text_append_string(&table->text, NOT_KNOWN);
+		size_append(text, (double)cells->allocated);
+	size_append(text, (double)cells->pages * PAGE);
+	count_append(text, cells->calls);
 }
 
 /* Writes the name of a user without bars, which separate cells. */
@@ -207,49 +205,62 @@ static void context_name(const struct npu_context *context, char name[static USE
 	snprintf(name, USER_NAME_SIZE, "context %" PRIu32, context->key.context);
 }
 
+static int more_emit(struct table *table, const char *note, const char *indent, size_t count, const char *what,
+		     uint32_t pid)
+{
+	static const struct npu_context unknown;
+
+	cells_append(table, &(struct user_cells){ .jobs = &unknown });
+	text_append_format(&table->text, "%s... %zu more %s", indent, count, what);
+	return row_emit(table, note, (double)count, pid);
+}
+
+static int context_emit(struct table *table, const struct npu_context *context)
+{
+	const struct user_cells cells = { .jobs = context,
+					  .boot_time = context->boot_time,
+					  .allocated = context->allocated,
+					  .pages = context->pages,
+					  .calls = context->calls };
+	char name[USER_NAME_SIZE], note[32];
+
+	snprintf(note, sizeof note, "npu-context-%" PRIu32, context->key.context);
+	context_name(context, name);
+	cells_append(table, &cells);
+	text_append_format(&table->text, BELOW "%s", name);
+	detail_append(&table->text, context->aborted, "job aborted", "jobs aborted");
+	return row_emit(table, note, (double)context->run_time, context->key.pid);
+}
+
 static int user_emit(struct table *table, const struct user *user)
 {
 	const struct npu_process *process = user->process;
 	struct npu_context sums = user->sums;
+	struct user_cells cells = { .jobs = &sums };
 	struct text *text = &table->text;
 	char name[USER_NAME_SIZE];
 	uint32_t only = user->count == 1 ? user->contexts->key.context : 0;
 
+	if (process) {
+		sums.jobs = sums.jobs ? sums.jobs : process->jobs;
+		cells.boot_time = process->boot_time;
+		cells.memory = process->memory;
+		cells.allocated = process->allocated;
+		cells.pages = process->pages;
+		cells.calls = process->calls;
+	}
 	user_name(table, user->pid, name);
-	sums.jobs = sums.jobs || !process ? sums.jobs : process->jobs;
-	row_begin(table);
-	jobs_append(text, table->use, &sums);
-	time_append(text, process ? (double)process->boot_time : 0, process && process->boot_time);
-	if (process)
-		sizes_append(table, process->memory, process->allocated, process->pages);
-	else
-		sizes_append(table, 0, 0, 0);
-	count_append(text, process ? process->calls : 0);
+	cells_append(table, &cells);
 	text_append_name(text, name);
 	if (only)
 		text_append_format(text, ", context %" PRIu32, only);
 	detail_append(text, sums.aborted, "job aborted", "jobs aborted");
 	int result = row_emit(table, "npu-process", (double)sums.run_time, user->pid);
-	for (size_t i = 0; i < user->count && user->count > 1 && i <= USE_CONTEXTS_SHOWN && !result; i++) {
-		const struct npu_context *context = &user->contexts[i];
-		char note[32];
-		snprintf(note, sizeof note, "npu-context-%" PRIu32, context->key.context);
-		row_begin(table);
-		if (i == USE_CONTEXTS_SHOWN) {
-			unknown_append(table);
-			text_append_format(text, BELOW "... %zu more contexts", user->count - USE_CONTEXTS_SHOWN);
-			return row_emit(table, "npu-contexts-more", (double)(user->count - i), user->pid);
-		}
-		jobs_append(text, table->use, context);
-		time_append(text, (double)context->boot_time, context->boot_time);
-		sizes_append(table, 0, context->allocated, context->pages);
-		count_append(text, context->calls);
-		context_name(context, name);
-		text_append_string(text, BELOW);
-		text_append_string(text, name);
-		detail_append(text, context->aborted, "job aborted", "jobs aborted");
-		result = row_emit(table, note, (double)context->run_time, user->pid);
-	}
+	for (size_t i = 0; i < user->count && user->count > 1 && i < USE_CONTEXTS_SHOWN && !result; i++)
+		result = context_emit(table, &user->contexts[i]);
+	if (user->count > USE_CONTEXTS_SHOWN && !result)
+		result = more_emit(table, "npu-contexts-more", BELOW, user->count - USE_CONTEXTS_SHOWN, "contexts",
+				   user->pid);
 	return result;
 }
 
@@ -324,10 +335,8 @@ static int total_emit(struct table *table, const struct user *users, size_t coun
 		sums.run_time += users[i].sums.run_time;
 		sums.queue_time += users[i].sums.queue_time;
 	}
-	jobs_append(row_begin(table), table->use, &sums);
-	text_append_string(&table->text, NOT_KNOWN);
-	sizes_append(table, 0, 0, 0);
-	text_append_string(&table->text, NOT_KNOWN "all");
+	cells_append(table, &(struct user_cells){ .jobs = &sums });
+	text_append_string(&table->text, "all");
 	return row_emit(table, "npu-users-all", (double)sums.run_time, 0);
 }
 
@@ -420,14 +429,6 @@ static int user_phases_emit(struct table *table, const struct user *users, size_
 	return result;
 }
 
-static int more_users_emit(struct table *table, size_t count)
-{
-	row_begin(table);
-	unknown_append(table);
-	text_append_format(&table->text, "... %zu more users", count);
-	return row_emit(table, "npu-users-more", (double)count, 0);
-}
-
 static int users_emit(struct table *table)
 {
 	const struct npu_use *use = table->use;
@@ -451,7 +452,7 @@ static int users_emit(struct table *table)
 	if (count > 1 && !result)
 		result = total_emit(table, users, count);
 	if (count > USE_USERS_SHOWN && !result)
-		result = more_users_emit(table, count - USE_USERS_SHOWN);
+		result = more_emit(table, "npu-users-more", "", count - USE_USERS_SHOWN, "users", 0);
 	bool is_divided = count > 1 || users[0].count > 1;
 	return is_divided && !result ? user_phases_emit(table, users, count) : result;
 }
