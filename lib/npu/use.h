@@ -93,16 +93,15 @@ void npu_use_describe(const struct npu_use *use, struct ivpu_statistics *statist
 /* Writes "matmul (1234)", or "process 1234" if its name is not known. */
 void npu_use_user_text(const struct npu_use *use, uint32_t pid, char *text, size_t size);
 
-/*
- * The times at which one engine had a job. The time of a job that has ended is what earlier ones do not already have,
- * so that jobs that wait for each other share the engine's time.
- */
 /* Intervals without a job between them. Earlier ones are only summed: jobs in flight for so long are rare. */
 #define BUSY_INTERVALS 64u
 /* Engines whose times are kept: the NPU has one, and older drivers have another one for copies. */
 #define BUSY_ENGINES 4u
 
-/* Initialise with {0}. */
+/*
+ * The times at which one engine had a job. The time of a job that has ended is what earlier ones do not already have,
+ * so that jobs that wait for each other share the engine's time. Initialise with {0}.
+ */
 struct busy_times {
 	struct {
 		uint64_t begin, end;
