@@ -182,6 +182,15 @@ TEST(plugin_sees_what_an_earlier_core_has)
 	ck_assert(!IAPROF_HOST_HAS(&host, output_discard));
 }
 
+/* Captures of this schema were written by other versions of iaprof. */
+TEST(records_are_laid_out_as_in_captures)
+{
+#define STRUCT(name, size) ck_assert_uint_ge(sizeof(struct name), size);
+#define MEMBER(name, member, offset) ck_assert_uint_eq(offsetof(struct name, member), offset);
+#define VALUE(name, value) ck_assert_int_eq(name, value);
+#include "schema_1.h"
+}
+
 int main(void)
 {
 	return run_all_tests(0, NULL, NULL);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Plugins whose structs and records are shorter or longer than this version's load, run and hold up.
+# Plugins whose structs and records are shorter or longer than the core's load, run and hold up.
 # usage: test_versions.sh IAPROF PLUGIN_CHECK FOLDER
 set -u
 iaprof=$1

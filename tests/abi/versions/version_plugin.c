@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source, a sink and a decoder of another version of the interface: with LATER, every struct and record has members
- * appended that this core does not know; otherwise, they end where interface_1.h says that they did first, right before
- * memory that cannot be read.
+ * A source, a sink and a decoder that were built when structs had other sizes: with LATER, every struct and record has members
+ * appended that this core does not know; with EARLIER, they lack those that may be missing, and end right before memory
+ * that cannot be read.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,34 +13,11 @@
 
 #include <iaprof/plugin.h>
 
-#ifndef LATER
-/* Sizes that have grown have more rows; the first one is that of the first version. */
-static const struct {
-	const char *name;
-	size_t size;
-} sizes[] = {
-#define STRUCT(name, size) { #name, size },
-#define MEMBER(...)
-#define VALUE(...)
-#include "../interface_1.h"
-};
-#endif
-
-/* Returns the size in this plugin's version of a struct that has this size now. */
-static size_t size_of(const char *name, size_t now)
-{
 #ifdef LATER
-	(void)name;
-	return now + 64;
+#define SIZE_OF(name, missing) (sizeof(struct name) + 64)
 #else
-	(void)now;
-	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-		if (!strcmp(sizes[i].name, name))
-			return sizes[i].size;
-	abort();
+#define SIZE_OF(name, missing) offsetof(struct name, missing)
 #endif
-}
-#define SIZE(name) size_of(#name, sizeof(struct name))
 
 struct instance {
 	uint64_t number;
@@ -87,11 +64,11 @@ static int start(const struct iaprof_host *host, void *memory)
 					       .count = 1,
 					       .value = instance->number,
 					       .first_time = now };
-	int result = send_record(host, &counter, sizeof counter, SIZE(iaprof_record_counter));
+	int result = send_record(host, &counter, sizeof counter, SIZE_OF(iaprof_record_counter, role));
 	if (!result)
-		result = send_record(host, &value, sizeof value, SIZE(iaprof_record_counter_value));
+		result = send_record(host, &value, sizeof value, sizeof value);
 	for (int i = 0; i < 3 && !result; i++)
-		result = send_record(host, &sample, sizeof sample, SIZE(iaprof_record_sample));
+		result = send_record(host, &sample, sizeof sample, SIZE_OF(iaprof_record_sample, thread_name));
 	host->finished(host);
 	return result;
 }
@@ -161,7 +138,7 @@ static const struct iaprof_plugin known = {
 	.schema_version = IAPROF_SCHEMA_VERSION,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
 	.name = PLUGIN_NAME,
-	.description = "another version of the interface",
+	.description = "structs of other sizes",
 	.option_count = 1,
 	.instance_size = sizeof(struct instance),
 #if defined(SOURCE)
@@ -186,10 +163,10 @@ const struct iaprof_plugin *iaprof_plugin_register(void)
 	static const struct iaprof_plugin *resized;
 	if (!resized) {
 		struct iaprof_plugin plugin = known;
-		plugin.size = (uint32_t)SIZE(iaprof_plugin);
-		plugin.option_size = (uint32_t)SIZE(iaprof_option);
-		plugin.options = resize(&option, sizeof option, SIZE(iaprof_option));
-		resized = resize(&plugin, sizeof plugin, SIZE(iaprof_plugin));
+		plugin.size = (uint32_t)SIZE_OF(iaprof_plugin, code_open);
+		plugin.option_size = (uint32_t)SIZE_OF(iaprof_option, alias);
+		plugin.options = resize(&option, sizeof option, plugin.option_size);
+		resized = resize(&plugin, sizeof plugin, plugin.size);
 	}
 	return resized;
 }
