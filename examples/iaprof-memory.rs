@@ -6,7 +6,7 @@ use std::os::raw::{c_char, c_int};
 use std::ptr::null;
 
 const EIO: c_int = 5;
-const ABI_VERSION: u32 = 1;
+const ABI_VERSION: u32 = 2;
 const SCHEMA_VERSION: u32 = 1;
 const KIND_SOURCE: u32 = 1;
 const FLAG_ONLY_BY_NAME: u32 = 1 << 4;
@@ -80,7 +80,7 @@ struct CounterValue {
 
 type Callback = extern "C" fn(*const Host, *mut c_void) -> c_int;
 
-/// struct iaprof_plugin of release 0.1.
+/// struct iaprof_plugin, up to pad.
 #[repr(C)]
 struct Plugin {
     abi_version: u32,
@@ -108,7 +108,6 @@ struct Plugin {
     profile: *const c_void,
     machine: u32,
     pad: u32,
-    decode: *const c_void,
 }
 // iaprof calls a source on one thread, and the struct is constant.
 unsafe impl Sync for Plugin {}
@@ -196,7 +195,6 @@ static PLUGIN: Plugin = Plugin {
     profile: null(),
     machine: 0,
     pad: 0,
-    decode: null(),
 };
 
 #[no_mangle]

@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "plugin/plugin_call.h"
 
-static const char *const callbacks[] = { "",           "image_read",  "display_name", "code_open",
-					 "code_close", "code_decode", "decode",       "code_producers" };
+static const char *const callbacks[] = { "",           "image_read",  "display_name",  "code_open",
+					 "code_close", "code_decode", "code_producers" };
 #define CALLBACK_COUNT (sizeof callbacks / sizeof *callbacks)
 
 uint32_t decoder_callback_find(const char *name)
@@ -28,8 +28,7 @@ const char *decoder_callback_name(uint32_t number)
 
 struct decoder_code {
 	struct decoder *decoder;
-	void *opened; /* by the plugin, if it has code_open */
-	const void *bytes;
+	void *opened; /* by the plugin */
 	size_t size;
 };
 
@@ -69,10 +68,8 @@ struct decoder_code *decoder_code_open(struct decoder *decoder, const struct iap
 	if (!code)
 		return NULL;
 	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(decoder, "code_open");
-	*code = (struct decoder_code){ .decoder = decoder,
-				       .bytes = description->bytes,
-				       .size = description->byte_count };
-	if (!plugin->code_open || !plugin->code_open(decoder->host, decoder->memory, description, &code->opened))
+	*code = (struct decoder_code){ .decoder = decoder, .size = description->byte_count };
+	if (!plugin->code_open(decoder->host, decoder->memory, description, &code->opened))
 		return code;
 	free(code);
 	return NULL;
@@ -84,35 +81,18 @@ void decoder_code_close(struct decoder_code *code)
 		return;
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
 	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(code->decoder, "code_close");
-	if (plugin->code_open)
-		plugin->code_close(code->decoder->host, code->decoder->memory, code->opened);
+	plugin->code_close(code->decoder->host, code->decoder->memory, code->opened);
 	free(code);
-}
-
-/* Decodes with a plugin of release 0.1. */
-static bool decode(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction)
-{
-	struct iaprof_instruction answer = { 0 };
-	if (offset >= code->size ||
-	    code->decoder->plugin->description.decode(code->decoder->host, code->decoder->memory, code->bytes,
-						      code->size, offset, &answer))
-		return false;
-	instruction->size = answer.size;
-	instruction->mnemonic = answer.mnemonic;
-	_Static_assert(sizeof instruction->text == sizeof answer.text, "texts have the same room");
-	memcpy(instruction->text, answer.text, sizeof answer.text);
-	return true;
 }
 
 bool decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction)
 {
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
 	CLEANUP(plugin_call_end)
-	struct plugin_call before = call_begin(code->decoder, plugin->code_open ? "code_decode" : "decode");
+	struct plugin_call before = call_begin(code->decoder, "code_decode");
 	*instruction = (struct iaprof_code_instruction){ .struct_size = sizeof *instruction };
-	bool found = plugin->code_open ? !plugin->code_decode(code->decoder->host, code->decoder->memory, code->opened,
-							      offset, instruction)
-				       : decode(code, offset, instruction);
+	bool found =
+		!plugin->code_decode(code->decoder->host, code->decoder->memory, code->opened, offset, instruction);
 	/* Results of plugins are checked. */
 	if (found && instruction->mnemonic && instruction->size && offset < code->size &&
 	    instruction->size <= code->size - offset) {

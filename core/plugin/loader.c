@@ -20,8 +20,8 @@
 #define FILE_SUFFIX ".so"
 #define NAME_LENGTH_MAX 63
 
-/* Size of the struct in the first release; a smaller one is invalid. */
-#define SIZE_MINIMUM (offsetof(struct iaprof_plugin, decode) + sizeof((struct iaprof_plugin *)0)->decode)
+/* Callbacks may be missing at the end of a plugin's struct. */
+#define SIZE_MINIMUM offsetof(struct iaprof_plugin, configure)
 
 /* Limit on the instance size; a larger one is an error. */
 #define INSTANCE_SIZE_MAX ((size_t)64 << 20)
@@ -110,14 +110,11 @@ static const char *missing_member(const struct iaprof_plugin *plugin)
 		return !plugin->start ? "start" : !plugin->stop ? "stop" : NULL;
 	case IAPROF_PLUGIN_SINK:
 		return !plugin->finish ? "finish" : !plugin->records && !plugin->profile ? "records or profile" : NULL;
-	default: {
-		if (plugin->decode && !plugin->code_open && !plugin->code_close && !plugin->code_decode &&
-		    !plugin->code_producers)
-			return NULL; /* as in release 0.1 */
-		return !plugin->code_open    ? "code_open"
-		       : !plugin->code_close ? "code_close"
-					     : (plugin->code_decode ? NULL : "code_decode");
-	}
+	default:
+		return !plugin->code_open     ? "code_open"
+		       : !plugin->code_close  ? "code_close"
+		       : !plugin->code_decode ? "code_decode"
+					      : NULL;
 	}
 }
 

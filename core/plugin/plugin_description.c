@@ -176,7 +176,6 @@ static void replace_callbacks(struct iaprof_plugin *plugin)
 	REPLACE(finish);
 	REPLACE(records);
 	REPLACE(profile);
-	REPLACE(decode);
 	REPLACE(code_open);
 	REPLACE(code_close);
 	REPLACE(code_decode);

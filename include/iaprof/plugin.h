@@ -67,7 +67,7 @@ extern "C" {
 /*
  * Version of this interface. The core rejects plugins built for another version; appending members does not change it.
  */
-#define IAPROF_ABI_VERSION 1u
+#define IAPROF_ABI_VERSION 2u
 
 enum iaprof_plugin_kind { IAPROF_PLUGIN_SOURCE = 1, IAPROF_PLUGIN_SINK = 2, IAPROF_PLUGIN_DECODER = 3 };
 
@@ -121,19 +121,6 @@ enum iaprof_plugin_flag {
 	 */
 	IAPROF_PLUGIN_EXCLUSIVE = 1u << 16
 };
-
-/*
- * One instruction, filled in by decode() of decoders of release 0.1. Strings are the decoder's static const data or are
- * stored in text. The core allocates the struct and it has no size member, so it never grows; struct
- * iaprof_code_instruction can.
- */
-struct iaprof_instruction {
-	uint32_t size;        /* bytes of the instruction, >= 1 */
-	uint32_t flags;       /* 0 */
-	const char *mnemonic; /* "load.global"; valid as long as the plugin is loaded */
-	char text[256];       /* full disassembly, NUL-terminated; empty when the decoder has none */
-};
-IAPROF_ASSERT_SIZE(iaprof_instruction, 272);
 
 /*
  * Code of one function, such as a GPU kernel, passed to code_open(). The struct is borrowed for the duration of the
@@ -244,16 +231,6 @@ struct iaprof_plugin {
 	uint32_t machine;
 	uint32_t pad;
 	/*
-	 * Decoders of release 0.1 only: decodes the instruction at offset bytes into a kernel, code_size bytes. Returns
-	 * 0, or -EINVAL if the bytes are not an instruction. Pure: any thread, no side effects. Not called if code_open
-	 * is set: new decoders leave it NULL.
-	 */
-	int (*decode)(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
-		      struct iaprof_instruction *instruction);
-
-	/* Members below were added after release 0.1. */
-
-	/*
 	 * Decoder: the first three are mandatory; code_producers may be NULL. Calls for one code are serialized;
 	 * calls for different codes may run concurrently on any thread. They return in bounded time and have no side
 	 * effects. Code from other users is decoded in a separate unprivileged process: a decoder that needs files
@@ -332,7 +309,7 @@ struct iaprof_plugin {
 	 */
 	int (*inherit)(const struct iaprof_host *host, void *instance, void *earlier);
 };
-IAPROF_ASSERT_SIZE(iaprof_plugin, 272);
+IAPROF_ASSERT_SIZE(iaprof_plugin, 264);
 
 #if defined(__cplusplus)
 #define IAPROF_EXPORT extern "C" __attribute__((visibility("default")))

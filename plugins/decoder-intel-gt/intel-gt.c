@@ -59,23 +59,6 @@ static int decode_named(enum gt_generation generation, const void *code, size_t 
 	return result;
 }
 
-static int decoder_decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size,
-			  size_t offset, struct iaprof_instruction *instruction)
-{
-	struct decoder *decoder = instance;
-	enum gt_generation generation = (enum gt_generation)decoder->generation;
-	struct gt_instruction decoded;
-	*instruction = (struct iaprof_instruction){ 0 };
-	int result = decode_named(generation, code, code_size, offset, &decoded, &instruction->mnemonic);
-	if (result < 0)
-		return result;
-	instruction->size = decoded.size;
-	if (generation)
-		gt_disassembler_text(decoder->disassembler, generation, code, code_size, offset, instruction->text,
-				     sizeof instruction->text);
-	return 0;
-}
-
 /* A kernel that the core opened. */
 struct kernel {
 	enum gt_generation generation;
@@ -219,7 +202,6 @@ static const struct iaprof_plugin intel_gt_plugin = {
 	.configure = decoder_configure,
 	.destroy = decoder_destroy,
 	.machine = MACHINE_INTEL_GT,
-	.decode = decoder_decode,
 	.code_open = kernel_open,
 	.code_close = kernel_close,
 	.code_decode = kernel_decode,

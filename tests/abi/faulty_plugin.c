@@ -96,22 +96,37 @@ static int finish(const struct iaprof_host *host, void *instance)
 }
 #elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE)
 /* Decoders that look beyond the code, that claim more of it than there is, and that find producers outside of it. */
-static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
-		  struct iaprof_instruction *instruction)
+static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
 {
 	(void)host;
 	(void)instance;
-	if (offset >= code_size)
+	struct iaprof_code *copy = malloc(sizeof *copy);
+	if (!copy)
+		return -ENOMEM;
+	*copy = *description;
+	*code = copy;
+	return 0;
+}
+static void code_close(const struct iaprof_host *host, void *instance, void *code)
+{
+	(void)host;
+	(void)instance;
+	free(code);
+}
+static int code_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+		       struct iaprof_code_instruction *instruction)
+{
+	const struct iaprof_code *opened = code;
+	(void)host;
+	(void)instance;
+	if (offset >= opened->byte_count)
 		return -EINVAL;
 	instruction->mnemonic = "nop";
+	instruction->size = 1;
 #if defined(FAULT_OVERREAD)
-	instruction->size = 1 + (((const volatile unsigned char *)code)[offset + 8] & 0);
+	instruction->size += ((const volatile unsigned char *)opened->bytes)[offset + 8] & 0;
 #elif defined(FAULT_OVERSIZE)
 	instruction->size = 16;
-	(void)code;
-#else
-	instruction->size = 1;
-	(void)code;
 #endif
 	return 0;
 }
@@ -132,44 +147,16 @@ static int image_read(const struct iaprof_host *host, void *instance, const stru
 }
 #endif
 #ifdef FAULT_PRODUCER
-static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
-{
-	(void)host;
-	(void)instance;
-	uint64_t *size = malloc(sizeof *size);
-	if (!size)
-		return -ENOMEM;
-	*size = description->byte_count;
-	*code = size;
-	return 0;
-}
-static void code_close(const struct iaprof_host *host, void *instance, void *code)
-{
-	(void)host;
-	(void)instance;
-	free(code);
-}
-static int code_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
-		       struct iaprof_code_instruction *instruction)
-{
-	(void)host;
-	(void)instance;
-	if (offset >= *(uint64_t *)code)
-		return -EINVAL;
-	instruction->mnemonic = "nop";
-	instruction->size = 1;
-	return 0;
-}
 static int code_producers(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 			  struct iaprof_producer *producers, size_t capacity, uint32_t *flags)
 {
+	const struct iaprof_code *opened = code;
 	(void)host;
 	(void)instance;
-	(void)offset;
 	*flags = 0;
 	if (capacity)
-		producers[0] = (struct iaprof_producer){ .offset = *(uint64_t *)code, .wait = IAPROF_WAIT_TOKEN };
-	return offset < *(uint64_t *)code;
+		producers[0] = (struct iaprof_producer){ .offset = opened->byte_count, .wait = IAPROF_WAIT_TOKEN };
+	return offset < opened->byte_count;
 }
 #endif
 #else
@@ -396,14 +383,13 @@ __attribute__((unused)) static const struct iaprof_plugin plugin = {
 #elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE)
 	.kind = IAPROF_PLUGIN_DECODER,
 	.machine = 1,
-	.decode = decode,
+	.code_open = code_open,
+	.code_close = code_close,
+	.code_decode = code_decode,
 #ifdef FAULT_IMAGE
 	.image_read = image_read,
 #endif
 #ifdef FAULT_PRODUCER
-	.code_open = code_open,
-	.code_close = code_close,
-	.code_decode = code_decode,
 	.code_producers = code_producers,
 #endif
 #else

@@ -58,9 +58,9 @@ finds leak "destroy() after prepare()" "a whole run"
 finds ignored-write "cannot be written is an error"
 finds left-open "an empty profile is written" "unknown records are written"
 finds unopened "an empty profile is written" "unknown records are written"
-finds overread "nothing beyond them is read"
-finds oversize "named or refused"
-finds producer "any code can be opened"
+for fault in overread oversize producer; do
+  finds $fault "any code is decoded or refused"
+done
 finds image "any image is read or refused"
 finds id "ids that the host returned"
 finds size "records are well formed" "a whole run"

@@ -39,14 +39,22 @@ static int configure(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
-static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
-		  struct iaprof_instruction *instruction)
+/* There is nothing to keep of the code: the core checks where instructions end. */
+static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
 {
-	struct decoder *decoder = instance;
+	*code = instance;
+	return 0;
+}
+
+static void code_close(const struct iaprof_host *host, void *instance, void *code)
+{
+}
+
+static int code_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+		       struct iaprof_code_instruction *instruction)
+{
+	const struct decoder *decoder = code;
 	volatile uint64_t turns = 0;
-	(void)host, (void)code;
-	if (offset >= code_size)
-		return -EINVAL;
 	if (decoder->in == DECODE)
 		end_process((enum ending)decoder->ends);
 	while (decoder->does == LOOPS)
@@ -58,7 +66,8 @@ static int decode(const struct iaprof_host *host, void *instance, const void *co
 		errno = EEXIST;
 	if (decoder->does == CONNECTS && socket(AF_INET, SOCK_STREAM, 0) >= 0)
 		errno = EEXIST;
-	*instruction = (struct iaprof_instruction){ .size = 1, .mnemonic = errno ? strerrorname_np(errno) : "named" };
+	instruction->size = 1;
+	instruction->mnemonic = errno ? strerrorname_np(errno) : "named";
 	return 0;
 }
 
@@ -72,6 +81,8 @@ static const struct iaprof_plugin plugin = {
 	.instance_size = sizeof(struct decoder),
 	.configure = configure,
 	.machine = 205,
-	.decode = decode,
+	.code_open = code_open,
+	.code_close = code_close,
+	.code_decode = code_decode,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -174,22 +174,22 @@ def decoded(options):
     return outcome, lines[0]
 
 
-CRASHED = 'crashed with SIG(ABRT|SEGV) in callback decode'
+CRASHED = 'crashed with SIG(ABRT|SEGV) in callback code_decode'
 
 
 @case('a decoder that fails costs its image the lines, is named, and nobody loses anything else', 'ends=segv', CRASHED)
 @case('a decoder that fails costs its image the lines, is named, and nobody loses anything else', 'ends=overflow', CRASHED)
 @case('a decoder that fails costs its image the lines, is named, and nobody loses anything else', 'ends=abort', CRASHED)
 @case('a decoder that fails costs its image the lines, is named, and nobody loses anything else', 'ends=exit',
-      'called exit\\(\\) in callback decode')
+      'called exit\\(\\) in callback code_decode')
 @case('a decoder that fails costs its image the lines, is named, and nobody loses anything else', 'ends=at-once',
-      'called _exit\\(\\) in callback decode')
+      'called _exit\\(\\) in callback code_decode')
 @case('a decoder that fails costs its image the lines, is named, and nobody loses anything else', 'ends=hang',
-      'callback decode does not return')
+      'callback code_decode does not return')
 @case('a decoder that fails costs its image the lines, is named, and nobody loses anything else', 'does=loops',
-      'callback decode does not return')
+      'callback code_decode does not return')
 @case('a decoder that fails costs its image the lines, is named, and nobody loses anything else', 'does=hoards',
-      f'({CRASHED}|callback decode does not return)')
+      f'({CRASHED}|callback code_decode does not return)')
 def decoder_fails(options, reason):
     outcome, stack = decoded(f':{options}')
     # Without a decoder that formats the names of its machine's kernels.
@@ -222,10 +222,10 @@ def decoder_hangs_once():
                           f'address={number * 0x1000:#x}']
     outcome = iaprof('-d', '1s', *sources, '--decoder', f'{FAILING_DECODER}:ends=hang', '-k', 'folded:output=out.folded')
     equal(outcome.status, FAILED, 'status')
-    message = 'iaprof: decoder failing-decoder: callback decode does not return (not used for other code of this run)'
+    message = 'iaprof: decoder failing-decoder: callback code_decode does not return (not used for other code of this run)'
     equal(outcome.err.splitlines().count(message), 1, outcome.err)
     ignored = re.findall(r'warning: ignored (.*)', outcome.err)
-    require(len(ignored) == 1 and re.search(r'\.bin: decoder failing-decoder: callback decode does not return$', ignored[0]), ignored)
+    require(len(ignored) == 1 and re.search(r'\.bin: decoder failing-decoder: callback code_decode does not return$', ignored[0]), ignored)
     equal(sum(int(line.rsplit(' ', 1)[1]) for line in read('out.folded').splitlines()), 5 * 210, 'samples')
 
 

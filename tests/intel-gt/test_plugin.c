@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decoder intel-gt as the core has it: its options, and decode(). */
+/* Decoder intel-gt as the core has it: its options, and the code that it opens. */
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
@@ -27,15 +27,20 @@ static void teardown(void)
 	test_host_free(host);
 }
 
-static int decode(const void *bytes, size_t size, size_t offset, struct iaprof_instruction *instruction)
+static int decode(const void *bytes, size_t size, size_t offset, struct iaprof_code_instruction *instruction)
 {
-	memset(instruction, 0xa5, sizeof *instruction);
-	return host->plugin.decode(&host->host, host->instance, bytes, size, offset, instruction);
+	const struct iaprof_code description = { .size = sizeof description, .bytes = bytes, .byte_count = size };
+	void *kernel;
+	*instruction = (struct iaprof_code_instruction){ .struct_size = sizeof *instruction };
+	ck_assert_int_eq(host->plugin.code_open(&host->host, host->instance, &description, &kernel), 0);
+	int result = host->plugin.code_decode(&host->host, host->instance, kernel, offset, instruction);
+	host->plugin.code_close(&host->host, host->instance, kernel);
+	return result;
 }
 
 static void expect(const void *bytes, size_t size, size_t offset, uint32_t length, const char *mnemonic)
 {
-	struct iaprof_instruction instruction;
+	struct iaprof_code_instruction instruction;
 	ck_assert_int_eq(decode(bytes, size, offset, &instruction), 0);
 	ck_assert_uint_eq(instruction.size, length);
 	ck_assert_uint_eq(instruction.flags, 0);
@@ -52,7 +57,7 @@ TEST(names_instructions_of_an_unknown_generation)
 	expect(code, sizeof code, 16, 16, "send.ugm load");
 	expect(code, sizeof code, 32, 8, "sync.nop");
 	expect(newer, sizeof newer, 0, 16, "sendg.ugm load");
-	struct iaprof_instruction instruction;
+	struct iaprof_code_instruction instruction;
 	ck_assert_int_eq(decode(code, sizeof code, 0, &instruction), 0);
 	ck_assert_str_eq(instruction.text, ""); /* it might be another generation's */
 }
@@ -61,7 +66,7 @@ TEST(refuses_what_is_no_instruction)
 {
 	host = test_host_new("intel-gt", "generation=xe2", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
-	struct iaprof_instruction instruction;
+	struct iaprof_code_instruction instruction;
 	ck_assert_int_eq(decode(none, sizeof none, 0, &instruction), -EINVAL);
 	ck_assert_int_eq(decode(newer, sizeof newer, 0, &instruction), -EINVAL); /* not of Xe2 */
 	ck_assert_int_eq(decode(code, sizeof code, 4, &instruction), -EINVAL);
@@ -74,7 +79,7 @@ TEST(goes_on_without_a_library)
 {
 	host = test_host_new("intel-gt", "generation=xe2", "library=/nonexistent/libiga64.so", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
-	struct iaprof_instruction instruction;
+	struct iaprof_code_instruction instruction;
 	for (int i = 0; i < 2; i++) {
 		expect(code, sizeof code, 16, 16, "send.ugm load");
 		ck_assert_int_eq(decode(code, sizeof code, 16, &instruction), 0);
@@ -90,7 +95,7 @@ TEST(knows_its_generations)
 		ck_assert_int_eq(test_host_set(host, "generation", names[i]), 0);
 		ck_assert_int_eq(test_host_configure(host), 0);
 		expect(code, sizeof code, 0, 16, "mov");
-		struct iaprof_instruction instruction;
+		struct iaprof_code_instruction instruction;
 		bool has_sendg = strcmp(names[i], "auto") == 0 || strcmp(names[i], "xe3p") == 0;
 		ck_assert_int_eq(decode(newer, sizeof newer, 0, &instruction), has_sendg ? 0 : -EINVAL);
 		test_host_free(host);
@@ -157,9 +162,8 @@ static void *decode_all(void *argument)
 {
 	for (int round = 0; round < 2000; round++)
 		for (size_t offset = 0; offset < sizeof code; offset += 16) {
-			struct iaprof_instruction instruction;
-			if (host->plugin.decode(&host->host, host->instance, code, sizeof code, offset, &instruction) <
-			    0)
+			struct iaprof_code_instruction instruction;
+			if (decode(code, sizeof code, offset, &instruction) < 0)
 				return argument;
 		}
 	return NULL;

@@ -45,9 +45,7 @@ static void check_plugin(const struct iaprof_plugin *plugin, const char *name)
 		ck_assert((plugin->flags & IAPROF_PLUGIN_NO_OUTPUT) || plugin->extension);
 		break;
 	case IAPROF_PLUGIN_DECODER:
-		ck_assert(plugin->machine && (plugin->decode || plugin->code_open));
-		ck_assert(!plugin->code_open == !plugin->code_close && !plugin->code_open == !plugin->code_decode);
-		ck_assert(plugin->code_open || !plugin->code_producers);
+		ck_assert(plugin->machine && plugin->code_open && plugin->code_close && plugin->code_decode);
 		break;
 	default:
 		ck_abort_msg("kind %u", plugin->kind);

@@ -197,10 +197,20 @@ static size_t display_name(const struct iaprof_host *host, void *instance, const
 	return strcmp(name, "gemm") ? 0 : (size_t)snprintf(text, capacity, "gemm<half>");
 }
 
-static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
-		  struct iaprof_instruction *instruction)
+static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
 {
-	if (offset % 4 || code_size - offset < 4)
+	*code = NULL;
+	return 0;
+}
+
+static void code_close(const struct iaprof_host *host, void *instance, void *code)
+{
+}
+
+static int code_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+		       struct iaprof_code_instruction *instruction)
+{
+	if (offset % 4)
 		return -EINVAL;
 	instruction->size = 4;
 	instruction->mnemonic = "s_nop";
@@ -213,7 +223,9 @@ static const struct iaprof_plugin description = {
 	.name = "gfx",
 	.instance_size = 1,
 	.machine = MACHINE,
-	.decode = decode,
+	.code_open = code_open,
+	.code_close = code_close,
+	.code_decode = code_decode,
 	.image_read = image_read,
 	.display_name = display_name,
 };

@@ -237,43 +237,6 @@ TEST(without_a_decoder_all_but_instructions_is_known)
 	code_object_release(object);
 }
 
-/* Instructions of tests/abi/versions/version_plugin.c: a number and an operand. */
-static const unsigned char earlier_code[] = { 1, 7, 0, 9 };
-
-TEST(a_decoder_of_an_earlier_version_is_asked_in_its_way)
-{
-	static struct instance_configuration wanted;
-	struct error error = { 0 };
-	wanted = (struct instance_configuration){ .plugin = getenv("EARLIER_DECODER") };
-	if (!wanted.plugin)
-		wanted.plugin = (char *)"build/tests/abi/versions/iaprof-earlier-decoder.so";
-	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
-	struct decoder *decoder = decoders_find(&decoders, MACHINE_BPF);
-	ck_assert_ptr_nonnull(decoder);
-	ck_assert_ptr_null(decoder->plugin->description.code_open);
-	const struct iaprof_code description = { .size = sizeof description,
-						 .bytes = earlier_code,
-						 .byte_count = sizeof earlier_code };
-	struct decoder_code *code = decoder_code_open(decoder, &description);
-	struct iaprof_code_instruction instruction;
-	ck_assert_ptr_nonnull(code);
-	ck_assert(decoder_code_instruction(code, 0, &instruction));
-	ck_assert_str_eq(instruction.mnemonic, "add");
-	ck_assert_str_eq(instruction.text, "add 7");
-	ck_assert_uint_eq(instruction.size, 2);
-	ck_assert_uint_eq(instruction.group, IAPROF_INSTRUCTION_OTHER);
-	ck_assert(decoder_code_instruction(code, 2, &instruction));
-	ck_assert_str_eq(instruction.mnemonic, "end");
-	ck_assert(!decoder_code_instruction(code, 1, &instruction));
-	ck_assert(!decoder_code_instruction(code, sizeof earlier_code, &instruction));
-	ck_assert(!decoder_code_instruction(code, UINT64_MAX, &instruction));
-	struct iaprof_producer producer;
-	uint32_t flags;
-	ck_assert_uint_eq(decoder_code_producers(code, 0, &producer, 1, &flags), 0);
-	ck_assert_uint_eq(flags, IAPROF_PRODUCERS_INCOMPLETE);
-	decoder_code_close(code);
-}
-
 static void add_entry(const char *name, const char *path)
 {
 	struct registry_entry entry = { .name = strdup(name), .path = strdup(path) };

@@ -29,6 +29,21 @@ static int no_records(const struct iaprof_host *host, void *instance, const stru
 	return nothing(host, instance);
 }
 
+static int no_code(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
+{
+	return -ENOTSUP;
+}
+
+static void code_close(const struct iaprof_host *host, void *instance, void *code)
+{
+}
+
+static int no_instruction(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+			  struct iaprof_code_instruction *instruction)
+{
+	return -EINVAL;
+}
+
 static const struct iaprof_option option = { .name = "number", .type = IAPROF_OPTION_UINT, .help = "A number." };
 
 static struct iaprof_plugin description(uint32_t kind)
@@ -46,6 +61,9 @@ static struct iaprof_plugin description(uint32_t kind)
 		.stop = kind == IAPROF_PLUGIN_SOURCE ? nothing : NULL,
 		.finish = kind == IAPROF_PLUGIN_SINK ? nothing : NULL,
 		.profile = kind == IAPROF_PLUGIN_SINK ? no_profile : NULL,
+		.code_open = kind == IAPROF_PLUGIN_DECODER ? no_code : NULL,
+		.code_close = kind == IAPROF_PLUGIN_DECODER ? code_close : NULL,
+		.code_decode = kind == IAPROF_PLUGIN_DECODER ? no_instruction : NULL,
 	};
 }
 
@@ -73,6 +91,7 @@ static void expect(struct iaprof_plugin theirs, const char *refusal)
 	} while (0)
 #define SOURCE IAPROF_PLUGIN_SOURCE
 #define SINK IAPROF_PLUGIN_SINK
+#define DECODER IAPROF_PLUGIN_DECODER
 
 TEST(each_kind_has_its_callbacks)
 {
@@ -83,29 +102,16 @@ TEST(each_kind_has_its_callbacks)
 	EXPECT(SINK, NULL, theirs.profile = NULL, theirs.records = no_records);
 	EXPECT(SINK, "finish()", theirs.finish = NULL);
 	EXPECT(SINK, "a sink needs records or profile()", theirs.profile = NULL);
-	EXPECT(IAPROF_PLUGIN_DECODER, "a decoder needs code_open()", (void)0);
+	EXPECT(DECODER, NULL, (void)0);
+	EXPECT(DECODER, "a decoder needs code_open()", theirs.code_open = NULL);
+	EXPECT(DECODER, "code_close()", theirs.code_close = NULL);
+	EXPECT(DECODER, "code_decode()", theirs.code_decode = NULL);
 	EXPECT(0, "unknown kind 0", (void)0);
-	EXPECT(IAPROF_PLUGIN_DECODER + 1, "unknown kind 4", (void)0);
+	EXPECT(DECODER + 1, "unknown kind 4", (void)0);
 	ck_assert_str_eq(plugin_kind_name(SOURCE), "source");
 	ck_assert_str_eq(plugin_kind_name(SINK), "sink");
-	ck_assert_str_eq(plugin_kind_name(IAPROF_PLUGIN_DECODER), "decoder");
-	ck_assert_str_eq(plugin_kind_name(IAPROF_PLUGIN_DECODER + 1), "plugin");
-}
-
-/* Sets a callback that is not called. */
-#define SET(callback) (*(void **)&theirs.callback = &theirs)
-#define DECODER IAPROF_PLUGIN_DECODER
-
-TEST(decoders_read_images_or_do_not)
-{
-	EXPECT(DECODER, NULL, SET(decode));
-	EXPECT(DECODER, "code_open()", SET(decode), SET(code_close));
-	EXPECT(DECODER, "code_open()", SET(decode), SET(code_decode));
-	EXPECT(DECODER, "code_open()", SET(decode), SET(code_producers));
-	EXPECT(DECODER, "code_close()", SET(decode), SET(code_open));
-	EXPECT(DECODER, "code_decode()", SET(decode), SET(code_open), SET(code_close));
-	EXPECT(DECODER, NULL, SET(decode), SET(code_open), SET(code_close), SET(code_decode));
-	EXPECT(DECODER, NULL, SET(code_open), SET(code_close), SET(code_decode)); /* release 0.1 needed decode() */
+	ck_assert_str_eq(plugin_kind_name(DECODER), "decoder");
+	ck_assert_str_eq(plugin_kind_name(DECODER + 1), "plugin");
 }
 
 TEST(names_are_plain)
@@ -165,14 +171,13 @@ TEST(options_of_iaprof_itself_are_reserved)
 	output.name = "output";
 	EXPECT(SOURCE, "option 'isolate' is reserved", theirs.options = &isolate, theirs.option_count = 1);
 	EXPECT(SINK, "option 'isolate' is reserved", theirs.options = &isolate, theirs.option_count = 1);
-	EXPECT(DECODER, "option 'isolate' is reserved", SET(decode), theirs.options = &isolate,
-	       theirs.option_count = 1);
+	EXPECT(DECODER, "option 'isolate' is reserved", theirs.options = &isolate, theirs.option_count = 1);
 	EXPECT(SINK, "option 'output' is reserved: iaprof adds it to every sink (rename it)", theirs.options = &output,
 	       theirs.option_count = 1);
 	EXPECT(SINK, "option 'output' is reserved", theirs.flags = IAPROF_PLUGIN_NO_OUTPUT, theirs.options = &output,
 	       theirs.option_count = 1);
 	EXPECT(SOURCE, NULL, theirs.options = &output, theirs.option_count = 1);
-	EXPECT(DECODER, NULL, SET(decode), theirs.options = &output, theirs.option_count = 1);
+	EXPECT(DECODER, NULL, theirs.options = &output, theirs.option_count = 1);
 }
 
 TEST(files_are_named_after_their_plugin)

@@ -20,24 +20,6 @@ static unsigned char *code_new(void)
 	return pages + page - CODE_SIZE;
 }
 
-static void expect_answer(struct test_host *host, const unsigned char *code, size_t size, size_t offset)
-{
-	struct iaprof_instruction instruction;
-	if (!host->plugin.decode) /* of release 0.1 only */
-		return;
-	memset(&instruction, 0, sizeof instruction);
-	int result = host->plugin.decode(&host->host, host->instance, code, size, offset, &instruction);
-	ck_assert_msg(result == 0 || result == -EINVAL, "decode() returned %d: it is 0 or -EINVAL", result);
-	if (result < 0)
-		return;
-	ck_assert_msg(offset < size, "decode() found an instruction after the end of the code");
-	ck_assert_msg(instruction.size >= 1 && instruction.size <= size - offset,
-		      "an instruction of %u bytes does not fit into the %zu that are left", instruction.size,
-		      size - offset);
-	ck_assert_msg(instruction.mnemonic && instruction.mnemonic[0], "an instruction has no mnemonic");
-	ck_assert_msg(memchr(instruction.text, '\0', sizeof instruction.text), "the text does not end in a NUL");
-}
-
 /* A linear congruential generator: the same bytes in every run (Knuth's MMIX constants). */
 static void fill(unsigned char *bytes, size_t size, uint64_t *state)
 {
@@ -46,25 +28,6 @@ static void fill(unsigned char *bytes, size_t size, uint64_t *state)
 		bytes[i] = (unsigned char)(*state >> 56);
 	}
 }
-
-START_TEST(any_bytes_are_decoded_or_refused)
-{
-	struct test_host *host = subject_new();
-	subject_configure(host);
-	unsigned char *code = code_new();
-	uint64_t state = 1;
-	for (int round = 0; round < ROUNDS; round++) {
-		fill(code, CODE_SIZE, &state);
-		for (size_t offset = 0; offset <= CODE_SIZE; offset += 8)
-			expect_answer(host, code, CODE_SIZE, offset);
-	}
-	for (size_t size = 0; size <= CODE_SIZE; size++) /* code that is cut off anywhere */
-		expect_answer(host, code + CODE_SIZE - size, size, size > 16 ? 16 : 0);
-	expect_answer(host, code, CODE_SIZE, CODE_SIZE + 1);
-	expect_answer(host, code, CODE_SIZE, SIZE_MAX);
-	test_host_free(host);
-}
-END_TEST
 
 static void expect_code_answer(struct test_host *host, void *code, size_t size, uint64_t offset)
 {
@@ -136,12 +99,11 @@ START_TEST(any_opened_code_is_decoded_or_refused)
 	subject_configure(host);
 	unsigned char *code = code_new();
 	uint64_t state = 1;
-	/* Plugins of release 0.1 have nothing to open. */
-	for (int round = 0; round < ROUNDS / 4 && host->plugin.code_open; round++) {
+	for (int round = 0; round < ROUNDS / 4; round++) {
 		fill(code, CODE_SIZE, &state);
 		expect_code_answers(host, code, CODE_SIZE, round % 2 ? code : NULL);
 	}
-	for (size_t size = 0; size <= CODE_SIZE && host->plugin.code_open; size += 4)
+	for (size_t size = 0; size <= CODE_SIZE; size += 4)
 		expect_code_answers(host, code + CODE_SIZE - size, size, NULL);
 	test_host_free(host);
 }
@@ -256,8 +218,6 @@ END_TEST
 void checks_add_decoder(struct check_list *checks)
 {
 	check_add(checks, "any image is read or refused, and nothing beyond it is read", any_image_is_read_or_refused);
-	check_add(checks, "any code can be opened and asked, and nothing beyond it is read or written",
+	check_add(checks, "any code is decoded or refused, and nothing beyond it is read or written",
 		  any_opened_code_is_decoded_or_refused);
-	check_add(checks, "any bytes are named or refused, and nothing beyond them is read",
-		  any_bytes_are_decoded_or_refused);
 }

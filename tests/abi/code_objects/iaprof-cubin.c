@@ -4,10 +4,21 @@
 
 #include <iaprof/plugin.h>
 
-static int decode(const struct iaprof_host *host, void *instance, const void *code, size_t code_size, size_t offset,
-		  struct iaprof_instruction *instruction)
+static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
 {
-	(void)host, (void)instance, (void)code, (void)code_size, (void)offset, (void)instruction;
+	(void)host, (void)instance, (void)description, (void)code;
+	return -ENOTSUP;
+}
+
+static void code_close(const struct iaprof_host *host, void *instance, void *code)
+{
+	(void)host, (void)instance, (void)code;
+}
+
+static int code_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+		       struct iaprof_code_instruction *instruction)
+{
+	(void)host, (void)instance, (void)code, (void)offset, (void)instruction;
 	return -EINVAL;
 }
 
@@ -23,7 +34,9 @@ static const struct iaprof_plugin plugin = {
 	.description = "relocations of debug information",
 	.instance_size = 1,
 	.machine = 190,
-	.decode = decode,
+	.code_open = code_open,
+	.code_close = code_close,
+	.code_decode = code_decode,
 	.relocations = relocations,
 	.relocation_count = sizeof relocations / sizeof *relocations,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A source, a sink and a decoder that were built when structs had other sizes: with LATER, every struct and record has members
+ * A source and a sink that were built when structs had other sizes: with LATER, every struct and record has members
  * appended that this core does not know; with EARLIER, they lack those that may be missing, and end right before memory
  * that cannot be read.
  */
@@ -79,7 +79,7 @@ static int stop(const struct iaprof_host *host, void *memory)
 	(void)memory;
 	return 0;
 }
-#elif defined(SINK)
+#else
 /* Reads only the first members of a profile. */
 static int profile(const struct iaprof_host *host, void *memory, const struct iaprof_profile *profile)
 {
@@ -109,21 +109,6 @@ static int finish(const struct iaprof_host *host, void *memory)
 	}
 	return host->output_close(host, output);
 }
-#else
-/* Instructions of two bytes: a number and an operand, which is not 0. */
-static int decode(const struct iaprof_host *host, void *memory, const void *code, size_t code_size, size_t offset,
-		  struct iaprof_instruction *instruction)
-{
-	const unsigned char *bytes = code;
-	(void)host;
-	(void)memory;
-	if (offset % 2 || offset + 2 > code_size || !bytes[offset + 1])
-		return -EINVAL;
-	instruction->size = 2;
-	instruction->mnemonic = bytes[offset] ? "add" : "end";
-	snprintf(instruction->text, sizeof instruction->text, "%s %d", instruction->mnemonic, bytes[offset + 1]);
-	return 0;
-}
 #endif
 
 static const struct iaprof_option option = { .name = "number",
@@ -145,15 +130,11 @@ static const struct iaprof_plugin known = {
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.start = start,
 	.stop = stop,
-#elif defined(SINK)
+#else
 	.kind = IAPROF_PLUGIN_SINK,
 	.extension = "txt",
 	.profile = profile,
 	.finish = finish,
-#else
-	.kind = IAPROF_PLUGIN_DECODER,
-	.machine = 247,
-	.decode = decode,
 #endif
 };
 
