@@ -16,9 +16,9 @@ const COUNTER_GAUGE: u32 = 1;
 const COUNTER_MEMORY: u32 = 1;
 const PERIOD: u64 = 100_000_000; // ns
 
-type TimerCallback = extern "C" fn(instance: *mut c_void, expirations: u64) -> c_int;
+type TimerCallback = extern "C" fn(host: *const Host, instance: *mut c_void, expirations: u64) -> c_int;
 
-/// struct iaprof_host, up to watch_timer.
+/// struct iaprof_host, up to on_timer.
 #[repr(C)]
 struct Host {
     size: u32,
@@ -35,9 +35,9 @@ struct Host {
     declare_value_type: *const c_void,
     lost: *const c_void,
     metadata: *const c_void,
-    watch_fd: *const c_void,
-    unwatch_fd: *const c_void,
-    watch_timer: unsafe extern "C" fn(*const Host, u64, TimerCallback) -> c_int,
+    on_fd: *const c_void,
+    remove_fd: *const c_void,
+    on_timer: unsafe extern "C" fn(*const Host, u64, TimerCallback) -> c_int,
 }
 
 #[repr(C)]
@@ -112,12 +112,6 @@ struct Plugin {
 // iaprof calls a source on one thread, and the struct is constant.
 unsafe impl Sync for Plugin {}
 
-/// iaprof allocates and zeroes it.
-#[repr(C)]
-struct Memory {
-    host: *const Host,
-}
-
 /// Fills the header of a record, which is its first member, and sends it.
 unsafe fn send<Record>(host: *const Host, record: &mut Record, kind: u16) -> c_int {
     let size = std::mem::size_of::<Record>();
@@ -134,9 +128,8 @@ fn available_memory() -> Option<f64> {
     Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? * 1024.0)
 }
 
-extern "C" fn timer_expired(instance: *mut c_void, _expirations: u64) -> c_int {
+extern "C" fn timer_expired(host: *const Host, _instance: *mut c_void, _expirations: u64) -> c_int {
     unsafe {
-        let host = (*(instance as *const Memory)).host;
         match available_memory() {
             Some(value) => {
                 let mut record = CounterValue { counter: COUNTER_MEMORY, value, ..Default::default() };
@@ -147,9 +140,8 @@ extern "C" fn timer_expired(instance: *mut c_void, _expirations: u64) -> c_int {
     }
 }
 
-extern "C" fn start(host: *const Host, instance: *mut c_void) -> c_int {
+extern "C" fn start(host: *const Host, _instance: *mut c_void) -> c_int {
     unsafe {
-        (*(instance as *mut Memory)).host = host;
         let intern = |text: &str| ((*host).intern_string)(host, text.as_ptr(), text.len());
         let mut counter = Counter {
             id: COUNTER_MEMORY,
@@ -159,7 +151,7 @@ extern "C" fn start(host: *const Host, instance: *mut c_void) -> c_int {
             ..Default::default()
         };
         match send(host, &mut counter, RECORD_COUNTER) {
-            0 => ((*host).watch_timer)(host, PERIOD, timer_expired),
+            0 => ((*host).on_timer)(host, PERIOD, timer_expired),
             result => result,
         }
     }
@@ -182,7 +174,7 @@ static PLUGIN: Plugin = Plugin {
     extension: null(),
     options: null(),
     option_count: 0,
-    instance_size: std::mem::size_of::<Memory>(),
+    instance_size: 1, // there is no state
     configure: None,
     destroy: null(),
     probe: None,

@@ -33,7 +33,7 @@ struct instance_services {
 	void (*log)(void *context, const struct instance *instance, int level, const char *text);
 	/* Has instance_file_is_mapped() called for each mapped file; NULL: files are not watched. */
 	int (*watch_files)(void *context, struct instance *instance);
-	/* Same as host->watch_unwind() and host->unwind_process(); NULL: no tables are made. */
+	/* Same as host->on_unwind() and host->unwind_process(); NULL: no tables are made. */
 	int (*watch_unwind)(void *context, struct instance *instance);
 	void (*unwind_process)(void *context, uint32_t pid, uint64_t execution);
 	/* Same as host->command_environment(). */
@@ -82,11 +82,8 @@ struct instance {
 	struct output_target output; /* sinks: destination of its files */
 	ARRAY(struct iaprof_output *) outputs;
 	ARRAY(struct watch *) watches;
-	/* At most one of each two is not NULL; both NULL: not watching. */
-	iaprof_mapped_file_callback *mapped_file_callback;
-	iaprof_on_mapped_file *on_mapped_file;
-	iaprof_unwind_callback *unwind_callback;
-	iaprof_on_unwind *on_unwind;
+	iaprof_on_mapped_file *on_mapped_file; /* as host->on_mapped_file(); NULL: not called */
+	iaprof_on_unwind *on_unwind;           /* as host->on_unwind(); NULL: not called */
 
 	pthread_mutex_t lock; /* protects the following members */
 	struct error cause;   /* causes reported by fail() since the callback began */

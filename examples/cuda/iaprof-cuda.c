@@ -143,23 +143,24 @@ static int set_environment(struct cuda *cuda, bool has_stacks)
 		      : 0;
 }
 
-static int requests_ready(void *instance, int fd, uint32_t ready)
+static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
-	(void)fd, (void)ready;
+	(void)host, (void)fd, (void)ready;
 	launches_ask(&((struct cuda *)instance)->launches);
 	return 0;
 }
 
-static int code_ready(void *instance, int fd, uint32_t ready)
+static int code_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
-	(void)fd, (void)ready;
+	(void)host, (void)fd, (void)ready;
 	launches_read_code(&((struct cuda *)instance)->launches);
 	return 0;
 }
 
-static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
 			   const struct iaprof_unwind_process *process)
 {
+	(void)host;
 	return launches_answer(&((struct cuda *)instance)->launches, table, process);
 }
 

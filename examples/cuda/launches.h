@@ -27,9 +27,9 @@ struct launches {
 
 /* They call launches_ask(), launches_answer() and launches_read_code(). */
 struct launches_callbacks {
-	iaprof_fd_callback *ask;
-	iaprof_unwind_callback *answer;
-	iaprof_fd_callback *code;
+	iaprof_on_fd *ask;
+	iaprof_on_unwind *answer;
+	iaprof_on_fd *code;
 };
 
 /*

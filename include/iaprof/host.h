@@ -109,11 +109,6 @@ enum iaprof_check_state {
 
 struct iaprof_output; /* an open output file, owned by the core */
 
-/* ready: the epoll events that occurred (sys/epoll.h). Returns 0, or a negative errno, which ends the source. */
-typedef int iaprof_fd_callback(void *instance, int fd, uint32_t ready);
-/* expirations: number of periods elapsed since the last call, usually 1. Returns as iaprof_fd_callback. */
-typedef int iaprof_timer_callback(void *instance, uint64_t expirations);
-
 /* How host->command_environment() changes a variable. */
 enum iaprof_environment_change {
 	IAPROF_ENVIRONMENT_SET = 0,         /* replaces any earlier value */
@@ -133,15 +128,16 @@ struct iaprof_mapped_file {
 	uint32_t device_minor;
 };
 IAPROF_ASSERT_SIZE(iaprof_mapped_file, 56);
-/* Returns 0, or a negative errno, which ends the source. */
-typedef int iaprof_mapped_file_callback(void *instance, const struct iaprof_mapped_file *file);
 
-/* The same callbacks with the host, for host->on_fd() and the others. */
+/* Callbacks of the loop. They return 0, or a negative errno, which ends the source. */
 struct iaprof_host;
+/* ready: the epoll events that occurred (sys/epoll.h). */
 typedef int iaprof_on_fd(const struct iaprof_host *host, void *instance, int fd, uint32_t ready);
+/* expirations: number of periods elapsed since the last call, usually 1. */
 typedef int iaprof_on_timer(const struct iaprof_host *host, void *instance, uint64_t expirations);
 typedef int iaprof_on_mapped_file(const struct iaprof_host *host, void *instance,
 				  const struct iaprof_mapped_file *file);
+/* One of table and process is not NULL. */
 typedef int iaprof_on_unwind(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
 			     const struct iaprof_unwind_process *process);
 
@@ -244,22 +240,22 @@ struct iaprof_host {
 
 	/*
 	 * Sources only: adds fd to the core's epoll loop, which calls back on any of events (EPOLLIN, ...). The plugin
-	 * keeps ownership of fd and closes it after unwatch_fd() or in destroy(). Callbacks run on the loop's thread,
+	 * keeps ownership of fd and closes it after remove_fd() or in destroy(). Callbacks run on the loop's thread,
 	 * from start() to stop(), and must return within about a millisecond: do a bounded amount of work, the callback
 	 * is called again. Returns 0; -EINVAL if callback is NULL; -ENOMEM; or what epoll_ctl(2) fails with, such as
-	 * -EEXIST for a descriptor that is watched already. Loop thread: prepare(), start() and callbacks.
+	 * -EEXIST for a descriptor that was added already. Loop thread: prepare(), start() and callbacks.
 	 */
-	int (*watch_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_fd_callback *callback);
-	/* Ends the watch of fd, also in its own callback. Returns 0, or -ENOENT if it is not watched. Same threads, and
+	int (*on_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback);
+	/* Removes fd, also in its own callback. Returns 0, or -ENOENT if it was not added. Same threads, and
 	   destroy(). */
-	int (*unwatch_fd)(const struct iaprof_host *host, int fd);
+	int (*remove_fd)(const struct iaprof_host *host, int fd);
 
 	/*
 	 * Sources only: calls back every period nanoseconds, raised to 1 ms if smaller, until the source is stopped.
 	 * Several timers may run. Returns 0; -EINVAL if period is 0 or callback is NULL; -ENOMEM; or what
-	 * timerfd_create(2) or epoll_ctl(2) fails with. Same threads as watch_fd.
+	 * timerfd_create(2) or epoll_ctl(2) fails with. Same threads as on_fd.
 	 */
-	int (*watch_timer)(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback);
+	int (*on_timer)(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback);
 
 	/* Returns what to profile; valid until destroy(). Sources and sinks, prepare() to finish(). */
 	const struct iaprof_target *(*target)(const struct iaprof_host *host);
@@ -311,7 +307,7 @@ struct iaprof_host {
 	 * repeated files, and processes or files that have since disappeared. On the loop's thread, until stop().
 	 * Returns 0; -EINVAL without that flag, if callback is NULL, or for a second call; -ENOMEM.
 	 */
-	int (*watch_mapped_files)(const struct iaprof_host *host, iaprof_mapped_file_callback *callback);
+	int (*on_mapped_file)(const struct iaprof_host *host, iaprof_on_mapped_file *callback);
 
 	/*
 	 * In check(): reports one requirement of a complete profile, or of a sink, its state (enum iaprof_check_state),
@@ -387,7 +383,7 @@ struct iaprof_host {
 	 * second for what was asked for. Returns 0; -EINVAL without that flag, if callback is NULL, or for a second
 	 * call; -ENOTSUP if the host makes no tables; or another negative errno.
 	 */
-	int (*watch_unwind)(const struct iaprof_host *host, iaprof_unwind_callback *callback);
+	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
 	/*
 	 * Asks for the mappings of a process and the tables of the files that it has mapped. They are sent within
 	 * milliseconds, and again when the mappings change; mappings of files that are still being read are left out
@@ -395,7 +391,7 @@ struct iaprof_host {
 	 * A fork of a process that was asked for is sent without being asked for. execution: the number of execve(2)
 	 * calls so far (task_struct.self_exec_id), which is sent back, so that the mappings of one program are not used
 	 * for the next one in the same process. May be called for each sample that needs it; ignored without
-	 * watch_unwind() or on_unwind(). On the loop's thread.
+	 * on_unwind(). On the loop's thread.
 	 */
 	void (*unwind_process)(const struct iaprof_host *host, uint32_t pid, uint64_t execution);
 
@@ -419,15 +415,6 @@ struct iaprof_host {
 	int (*advance)(const struct iaprof_host *host, uint64_t time);
 
 	/*
-	 * Sources only: as watch_fd(), watch_timer(), watch_mapped_files() and watch_unwind(), with callbacks that also
-	 * receive the host, and the same results. New plugins use these; the others remain for plugins of release 0.1.
-	 */
-	int (*on_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback);
-	int (*on_timer)(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback);
-	int (*on_mapped_file)(const struct iaprof_host *host, iaprof_on_mapped_file *callback);
-	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
-
-	/*
 	 * Sources only: returns N if the source should keep one of N samples, whose value is then that of all N. 1,
 	 * unless the user set a budget of CPU time that the run exceeds. The number changes in both directions during
 	 * the run: call this about once a second. longest: the largest number with which the source is still useful,
@@ -449,7 +436,7 @@ struct iaprof_host {
 	 */
 	void (*delivery)(const struct iaprof_host *host, const struct iaprof_delivery *delivery);
 };
-IAPROF_ASSERT_SIZE(iaprof_host, 384);
+IAPROF_ASSERT_SIZE(iaprof_host, 352);
 
 /*
  * How far the time of a record may be ahead of the clock, and that of a measurement before start(), in ns: clocks of

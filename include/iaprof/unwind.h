@@ -138,12 +138,6 @@ struct iaprof_unwind_process {
 };
 IAPROF_ASSERT_SIZE(iaprof_unwind_process, 32);
 
-/*
- * One of table and process is not NULL. Returns 0, or a negative errno, which ends the source.
- */
-typedef int iaprof_unwind_callback(void *instance, const struct iaprof_unwind_table *table,
-				   const struct iaprof_unwind_process *process);
-
 #ifdef __cplusplus
 }
 #endif

@@ -47,7 +47,7 @@ static int take_code(void *context, void *data, size_t size)
 }
 
 int python_stacks_open(struct python_stacks *stacks, const struct iaprof_host *host, const struct python_maps *maps,
-		       enum python_choice choice, iaprof_fd_callback *on_code)
+		       enum python_choice choice, iaprof_on_fd *on_code)
 {
 	*stacks = (struct python_stacks){ .host = host, .maps = *maps, .choice = choice };
 	pthread_mutex_init(&stacks->lock, NULL);
@@ -56,7 +56,7 @@ int python_stacks_open(struct python_stacks *stacks, const struct iaprof_host *h
 	int result = stacks->ring ? 0 : -errno;
 	bpf_log_end(&log);
 	if (!result)
-		result = host->watch_fd(host, ring_buffer__epoll_fd(stacks->ring), EPOLLIN, on_code);
+		result = host->on_fd(host, ring_buffer__epoll_fd(stacks->ring), EPOLLIN, on_code);
 	return result ? host->fail(host, result, "cannot read Python functions: %s", strerror(-result)) : 0;
 }
 

@@ -91,10 +91,10 @@ int python_stacks_set_sizes(const struct iaprof_host *host, const struct python_
 			    bool use_python);
 /* Behind that, in prepare(). on_code calls python_stacks_read(). Returns 0, or the result of host->fail(). */
 int python_stacks_open(struct python_stacks *stacks, const struct iaprof_host *host, const struct python_maps *maps,
-		       enum python_choice choice, iaprof_fd_callback *on_code);
+		       enum python_choice choice, iaprof_on_fd *on_code);
 void python_stacks_free(struct python_stacks *stacks);
 
-/* The arguments of iaprof_unwind_callback. */
+/* The arguments of iaprof_on_unwind. */
 void python_stacks_take(struct python_stacks *stacks, const struct iaprof_unwind_table *table,
 			const struct iaprof_unwind_process *process);
 /* Reads the code objects that the BPF program has sent. Does nothing before python_stacks_open(). */

@@ -44,7 +44,7 @@ void thread_contexts_open(struct thread_contexts *contexts, struct bpf_map *proc
 void thread_contexts_free(struct thread_contexts *contexts);
 
 /*
- * The arguments of iaprof_unwind_callback. Does nothing before thread_contexts_open(). Returns whether a process that
+ * The arguments of iaprof_on_unwind. Does nothing before thread_contexts_open(). Returns whether a process that
  * has the variable was passed to the BPF program.
  */
 bool thread_contexts_take(struct thread_contexts *contexts, const struct iaprof_unwind_table *table,

@@ -392,7 +392,7 @@ static int take_question(void *context, void *data, size_t size)
 }
 
 int unwinder_open(struct unwinder *unwinder, const struct iaprof_host *host, const struct unwinder_maps *maps,
-		  iaprof_fd_callback *on_question, iaprof_unwind_callback *on_answer)
+		  iaprof_on_fd *on_question, iaprof_on_unwind *on_answer)
 {
 	int result = unwinder_init(unwinder, maps);
 	unwinder->host = host;
@@ -403,9 +403,9 @@ int unwinder_open(struct unwinder *unwinder, const struct iaprof_host *host, con
 		bpf_log_end(&log);
 	}
 	if (!result)
-		result = host->watch_fd(host, ring_buffer__epoll_fd(unwinder->questions), EPOLLIN, on_question);
+		result = host->on_fd(host, ring_buffer__epoll_fd(unwinder->questions), EPOLLIN, on_question);
 	if (!result)
-		result = host->watch_unwind(host, on_answer);
+		result = host->on_unwind(host, on_answer);
 	return result ? host->fail(host, result, "cannot unwind user stacks: %s", strerror(-result)) : 0;
 }
 

@@ -83,10 +83,10 @@ int unwinder_set_sizes(const struct iaprof_host *host, const struct unwinder_map
  * or the result of host->fail(); unwinder_free() is needed in either case.
  */
 int unwinder_open(struct unwinder *unwinder, const struct iaprof_host *host, const struct unwinder_maps *maps,
-		  iaprof_fd_callback *on_question, iaprof_unwind_callback *on_answer);
+		  iaprof_on_fd *on_question, iaprof_on_unwind *on_answer);
 /* Forwards the questions of the BPF programs to the core. */
 void unwinder_ask(struct unwinder *unwinder);
-/* The arguments of iaprof_unwind_callback. Returns 0 or a negative errno. */
+/* The arguments of iaprof_on_unwind. Returns 0 or a negative errno. */
 int unwinder_take(struct unwinder *unwinder, const struct iaprof_unwind_table *table,
 		  const struct iaprof_unwind_process *process);
 /* For finish(): sends the sizes of the tables as metadata. */

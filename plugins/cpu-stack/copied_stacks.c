@@ -133,7 +133,7 @@ static int take_copy(void *context, void *data, size_t size)
 }
 
 int copied_stacks_open(struct copied_stacks *stacks, const struct iaprof_host *host, const struct unwinder *unwinder,
-		       struct python_stacks *python, struct cpu_stack_bpf *skeleton, iaprof_fd_callback *on_copy)
+		       struct python_stacks *python, struct cpu_stack_bpf *skeleton, iaprof_on_fd *on_copy)
 {
 	stacks->host = host;
 	stacks->unwinder = unwinder;
@@ -143,7 +143,7 @@ int copied_stacks_open(struct copied_stacks *stacks, const struct iaprof_host *h
 	int result = stacks->ring ? 0 : -errno;
 	bpf_log_end(&log);
 	if (!result)
-		result = host->watch_fd(host, ring_buffer__epoll_fd(stacks->ring), EPOLLIN, on_copy);
+		result = host->on_fd(host, ring_buffer__epoll_fd(stacks->ring), EPOLLIN, on_copy);
 	return result ? host->fail(host, result, "cannot unwind copies of stacks: %s", strerror(-result)) : 0;
 }
 

@@ -53,7 +53,7 @@ int copied_stacks_set_sizes(const struct iaprof_host *host, struct cpu_stack_bpf
 			    uint64_t frequency, bool use_tables);
 /* For prepare(), after loading. on_copy calls copied_stacks_read(). Returns 0, or the result of host->fail(). */
 int copied_stacks_open(struct copied_stacks *stacks, const struct iaprof_host *host, const struct unwinder *unwinder,
-		       struct python_stacks *python, struct cpu_stack_bpf *skeleton, iaprof_fd_callback *on_copy);
+		       struct python_stacks *python, struct cpu_stack_bpf *skeleton, iaprof_on_fd *on_copy);
 void copied_stacks_free(struct copied_stacks *stacks);
 
 /* Reads the copies that the BPF program has sent. Does nothing before copied_stacks_open(). */

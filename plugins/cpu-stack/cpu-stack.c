@@ -194,14 +194,14 @@ static void cpu_stack_check(const struct iaprof_host *host, void *instance)
 		cpu_stack_check_all(host, cpu_stack->user, cpu_stack->unwind_choice, cpu_stack->kernel);
 }
 
-static int requests_ready(void *instance, int fd, uint32_t ready)
+static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct cpu_stack *cpu_stack = instance;
 	unwinder_ask(&cpu_stack->unwinder);
 	return 0;
 }
 
-static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
 			   const struct iaprof_unwind_process *process)
 {
 	struct cpu_stack *cpu_stack = instance;
@@ -214,14 +214,14 @@ static int tables_received(void *instance, const struct iaprof_unwind_table *tab
 	return result;
 }
 
-static int stack_copied(void *instance, int fd, uint32_t ready)
+static int stack_copied(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct cpu_stack *cpu_stack = instance;
 	copied_stacks_read(&cpu_stack->drain.copies);
 	return 0;
 }
 
-static int python_code_came(void *instance, int fd, uint32_t ready)
+static int python_code_came(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct cpu_stack *cpu_stack = instance;
 	python_stacks_read(&cpu_stack->drain.python);
@@ -301,7 +301,7 @@ static void follow_budget(struct cpu_stack *cpu_stack)
 	describe_frequency(cpu_stack);
 }
 
-static int timer_expired(void *instance, uint64_t expirations)
+static int timer_expired(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
 	struct cpu_stack *cpu_stack = instance;
 
@@ -332,7 +332,7 @@ static int cpu_stack_start(const struct iaprof_host *host, void *instance)
 	result = sample_clock_start(&cpu_stack->clock, host);
 	if (result)
 		return result;
-	result = host->watch_timer(host, cpu_stack->drain_period, timer_expired);
+	result = host->on_timer(host, cpu_stack->drain_period, timer_expired);
 	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
 }
 

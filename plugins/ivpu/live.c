@@ -161,7 +161,7 @@ static void layers_open(struct live *live)
 	layers_free(&live->layers);
 }
 
-static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
+static int file_mapped(const struct iaprof_host *host, void *instance, const struct iaprof_mapped_file *file)
 {
 	struct live *live = instance;
 
@@ -170,7 +170,7 @@ static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
 	return 0;
 }
 
-static int requests_ready(void *instance, int fd, uint32_t ready)
+static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct live *live = instance;
 
@@ -179,7 +179,7 @@ static int requests_ready(void *instance, int fd, uint32_t ready)
 	return 0;
 }
 
-static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
 			   const struct iaprof_unwind_process *process)
 {
 	struct live *live = instance;
@@ -193,8 +193,8 @@ static int api_open(struct live *live)
 {
 	layers_open(live);
 	int result = api_libraries_begin(&live->libraries, live->host, live->probes.skeleton, &live->layers);
-	if (result == 0 && IAPROF_HOST_HAS(live->host, watch_mapped_files))
-		result = live->host->watch_mapped_files(live->host, file_mapped);
+	if (result == 0 && IAPROF_HOST_HAS(live->host, on_mapped_file))
+		result = live->host->on_mapped_file(live->host, file_mapped);
 	return result;
 }
 

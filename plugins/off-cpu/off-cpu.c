@@ -182,7 +182,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	return target_set_follow(TARGET_SET(skeleton), host);
 }
 
-static int requests_ready(void *instance, int fd, uint32_t ready)
+static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct off_cpu *off_cpu = instance;
 	unwinder_ask(&off_cpu->unwinder);
@@ -197,7 +197,7 @@ static void read_sleeping_spans(struct off_cpu *off_cpu)
 		(void)sleepers_read(sleepers, off_cpu->skeleton->progs.off_cpu_sleeping_spans);
 }
 
-static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
 			   const struct iaprof_unwind_process *process)
 {
 	struct off_cpu *off_cpu = instance;
@@ -211,7 +211,7 @@ static int tables_received(void *instance, const struct iaprof_unwind_table *tab
 	return result;
 }
 
-static int python_code_came(void *instance, int fd, uint32_t ready)
+static int python_code_came(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct off_cpu *off_cpu = instance;
 	python_stacks_read(&off_cpu->collector.python);
@@ -279,7 +279,7 @@ static void follow_budget(struct off_cpu *off_cpu)
 	describe_minimum(off_cpu);
 }
 
-static int timer_expired(void *instance, uint64_t expirations)
+static int timer_expired(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
 	struct off_cpu *off_cpu = instance;
 	follow_budget(off_cpu);
@@ -338,7 +338,7 @@ static int off_cpu_start(const struct iaprof_host *host, void *instance)
 		read_sleepers(off_cpu);
 	follow_budget(off_cpu);
 	off_cpu->started = true;
-	result = host->watch_timer(host, off_cpu->drain_period, timer_expired);
+	result = host->on_timer(host, off_cpu->drain_period, timer_expired);
 	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
 }
 

@@ -187,10 +187,9 @@ static int samplers_start(struct xe_eustall *self)
 }
 
 /* Adapts the share of time that is sampled to the run's budget. */
-static int follow_budget(void *instance, uint64_t expirations)
+static int follow_budget(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
 	struct xe_eustall *self = instance;
-	const struct iaprof_host *host = self->sampling.host;
 
 	(void)expirations;
 	__atomic_store_n(&self->sampling.stride, host->sample_stride(host, DUTY_STRIDE_MAX), __ATOMIC_RELAXED);
@@ -217,8 +216,8 @@ static int xe_eustall_start(const struct iaprof_host *host, void *instance)
 		result = samplers_start(self);
 	if (result || !IAPROF_HOST_HAS(host, sample_stride))
 		return result;
-	follow_budget(self, 0);
-	result = host->watch_timer(host, SECOND, follow_budget);
+	follow_budget(host, self, 0);
+	result = host->on_timer(host, SECOND, follow_budget);
 	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
 }
 

@@ -141,7 +141,7 @@ static bool is_named(const struct iaprof_mapped_file *file, const char *prefix)
 	return slash && strncmp(slash + 1, prefix, strlen(prefix)) == 0;
 }
 
-static int file_mapped(void *instance, const struct iaprof_mapped_file *file)
+static int file_mapped(const struct iaprof_host *host, void *instance, const struct iaprof_mapped_file *file)
 {
 	struct ze_usdt *ze_usdt = instance;
 
@@ -184,9 +184,7 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 			return host->fail(host, result, "cannot attach to the probes of %s: %s", ze_usdt->library,
 					  reason);
 	}
-	if (!IAPROF_HOST_HAS(host, watch_mapped_files))
-		return 0;
-	result = host->watch_mapped_files(host, file_mapped);
+	result = host->on_mapped_file(host, file_mapped);
 	return result ? host->fail(host, result, "cannot watch mapped files: %s", strerror(-result)) : 0;
 }
 
@@ -206,7 +204,7 @@ static int descriptors_watch(struct ze_usdt *ze_usdt)
 	return 0;
 }
 
-static int requests_ready(void *instance, int fd, uint32_t ready)
+static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct ze_usdt *ze_usdt = instance;
 
@@ -216,7 +214,7 @@ static int requests_ready(void *instance, int fd, uint32_t ready)
 	return 0;
 }
 
-static int tables_received(void *instance, const struct iaprof_unwind_table *table,
+static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
 			   const struct iaprof_unwind_process *process)
 {
 	struct ze_usdt *ze_usdt = instance;
@@ -226,7 +224,7 @@ static int tables_received(void *instance, const struct iaprof_unwind_table *tab
 	return unwinder_take(&ze_usdt->unwinder, table, process);
 }
 
-static int python_code_came(void *instance, int fd, uint32_t ready)
+static int python_code_came(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct ze_usdt *ze_usdt = instance;
 

@@ -251,8 +251,9 @@ static int send_device(const struct iaprof_host *host, uint64_t time)
 	return result < 0 ? result : send_record(host, &stall, sizeof stall);
 }
 
-static int timer_expired(void *instance, uint64_t expirations)
+static int timer_expired(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
+	(void)host;
 	(void)instance;
 	(void)expirations;
 	return 0;
@@ -320,7 +321,7 @@ static int start(const struct iaprof_host *host, void *instance)
 		result = send_record(host, &value, sizeof value);
 #endif
 	/* The only thing that it opens here is iaprof's. */
-	return result < 0 ? result : host->watch_timer(host, 1000000, timer_expired);
+	return result < 0 ? result : host->on_timer(host, 1000000, timer_expired);
 }
 
 #ifdef FAULT_CHECK

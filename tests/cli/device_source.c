@@ -13,7 +13,6 @@ struct source {
 	const char *image, *kernel;
 	uint64_t address, size, machine, objects, samples;
 
-	const struct iaprof_host *host;
 	uint64_t sent;
 };
 
@@ -38,7 +37,7 @@ static uint32_t text(const struct iaprof_host *host, const char *string)
 	return string ? host->intern_string(host, string, strlen(string)) : 0;
 }
 
-static int send_samples(void *instance, uint64_t expirations)
+static int send_samples(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
 	struct source *source = instance;
 	if (source->sent == source->samples)
@@ -50,11 +49,11 @@ static int send_samples(void *instance, uint64_t expirations)
 			       .address = source->address,
 			       .device = 1,
 			       .reason_count = 1 } };
-	record.head.begin = record.head.header.time = source->host->clock(source->host);
+	record.head.begin = record.head.header.time = host->clock(host);
 	record.counts[0] = ++source->sent;
 	if (source->sent == source->samples)
-		source->host->finished(source->host);
-	return emit(source->host, &record, sizeof record);
+		host->finished(host);
+	return emit(host, &record, sizeof record);
 }
 
 static int announce_device(const struct iaprof_host *host)
@@ -65,13 +64,12 @@ static int announce_device(const struct iaprof_host *host)
 		.name = text(host, "device")
 	};
 	int result = emit(host, &device, sizeof device);
-	return result ? result : host->watch_timer(host, 10 * 1000 * 1000, send_samples);
+	return result ? result : host->on_timer(host, 10 * 1000 * 1000, send_samples);
 }
 
 static int start(const struct iaprof_host *host, void *instance)
 {
 	struct source *source = instance;
-	source->host = host;
 	int result = source->samples ? announce_device(host) : 0;
 	for (uint64_t i = 0; !result && i < source->objects; i++) {
 		struct iaprof_record_code_object object = { .header = { .size = sizeof object,

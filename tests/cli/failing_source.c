@@ -101,7 +101,7 @@ static int probe(const struct iaprof_host *host, void *instance)
 	return fail_in(instance, PROBE);
 }
 
-static int timer_expired(void *instance, uint64_t expirations)
+static int timer_expired(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
 	return fail_in(instance, TIMER);
 }
@@ -120,9 +120,8 @@ static int pass_null(const struct iaprof_host *host)
 		return host->fail(host, EPROTO, "an id of NULL");
 	if (host->declare_value_type(host, none, "count", 0) || host->declare_value_type(host, "name", none, 0))
 		return host->fail(host, EPROTO, "a value type of NULL");
-	if (host->on_fd(host, 0, EPOLLIN, NULL) != -EINVAL || host->watch_fd(host, 0, EPOLLIN, NULL) != -EINVAL ||
-	    host->on_timer(host, 1000000, NULL) != -EINVAL || host->watch_timer(host, 1000000, NULL) != -EINVAL ||
-	    host->watch_timer(host, 0, timer_expired) != -EINVAL || host->on_mapped_file(host, NULL) != -EINVAL ||
+	if (host->on_fd(host, 0, EPOLLIN, NULL) != -EINVAL || host->on_timer(host, 1000000, NULL) != -EINVAL ||
+	    host->on_timer(host, 0, timer_expired) != -EINVAL || host->on_mapped_file(host, NULL) != -EINVAL ||
 	    host->on_unwind(host, NULL) != -EINVAL)
 		return host->fail(host, EPROTO, "a callback that is NULL, or a period of 0, was accepted");
 	if (host->target(host)->command_pid &&
@@ -141,7 +140,7 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	return result || !source->omits ? result : pass_null(host);
 }
 
-static int descriptor_ready(void *instance, int fd, uint32_t ready)
+static int descriptor_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	return fail_in(instance, DESCRIPTOR);
 }
@@ -195,10 +194,10 @@ static int start(const struct iaprof_host *host, void *instance)
 	struct source *source = instance;
 	int result = fail_in(source, START);
 	if (!result && source->in == TIMER)
-		result = host->watch_timer(host, 1000000, timer_expired);
+		result = host->on_timer(host, 1000000, timer_expired);
 	if (!result && source->in == DESCRIPTOR) {
 		source->event = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-		result = source->event < 0 ? -errno : host->watch_fd(host, source->event, EPOLLIN, descriptor_ready);
+		result = source->event < 0 ? -errno : host->on_fd(host, source->event, EPOLLIN, descriptor_ready);
 	}
 	for (uint64_t i = 0; !result && i < source->samples; i++)
 		result = send_sample(source, RIGHT);
@@ -243,7 +242,7 @@ static void destroy(const struct iaprof_host *host, void *instance)
 	fail_in(source, DESTROY);
 	if (source->event < 0)
 		return;
-	host->unwatch_fd(host, source->event);
+	host->remove_fd(host, source->event);
 	close(source->event);
 }
 

@@ -150,7 +150,7 @@ static int send_samples(struct source *source, const char *program, uint64_t cou
 }
 
 /* The programs 3 to 1; the kernels 6 to 4; reason sbid 7, send 3. */
-static int send_all(void *instance, uint64_t expirations)
+static int send_all(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
 	struct source *source = instance;
 	const char *program = source->hostile ? hostile_program : "hot";
@@ -231,7 +231,7 @@ static int start(const struct iaprof_host *host, void *instance)
 	int result = announce_device(source);
 	if (!result)
 		result = announce_calls(source);
-	return result ? result : host->watch_timer(host, PERIOD, send_all);
+	return result ? result : host->on_timer(host, PERIOD, send_all);
 }
 
 static int stop(const struct iaprof_host *host, void *instance)

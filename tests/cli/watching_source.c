@@ -12,7 +12,6 @@
 #include "ending.h"
 
 struct source {
-	const struct iaprof_host *host;
 	const char *name, *value, *path_name, *path_value;
 	bool watch, unwind;
 	uint64_t ends;
@@ -30,11 +29,11 @@ static const struct iaprof_option options[] = {
 		      "how the process ends at the first mapped file or table", .choices = endings),
 };
 
-static int file_is_mapped(void *instance, const struct iaprof_mapped_file *file)
+static int file_is_mapped(const struct iaprof_host *host, void *instance, const struct iaprof_mapped_file *file)
 {
 	struct source *source = instance;
 	end_process(source->ends);
-	source->host->metadata(source->host, "mapped file", "%u %s", file->pid, file->path);
+	host->metadata(host, "mapped file", "%u %s", file->pid, file->path);
 	return 0;
 }
 
@@ -60,8 +59,7 @@ static int prepare(const struct iaprof_host *host, void *instance)
 {
 	struct source *source = instance;
 	int result = 0;
-	source->host = host;
-	if (!IAPROF_HOST_HAS(host, watch_mapped_files))
+	if (!IAPROF_HOST_HAS(host, on_mapped_file))
 		return host->fail(host, ENOSYS, "the core is too old");
 	if (source->name)
 		result = change(host, source->name, source->value, IAPROF_ENVIRONMENT_SET);
@@ -71,7 +69,7 @@ static int prepare(const struct iaprof_host *host, void *instance)
 		result = change(host, source->path_name, source->path_value, IAPROF_ENVIRONMENT_PREPEND_PATH);
 	if (!result && source->unwind)
 		result = host->on_unwind(host, table_is_made);
-	return !result && source->watch ? host->watch_mapped_files(host, file_is_mapped) : result;
+	return !result && source->watch ? host->on_mapped_file(host, file_is_mapped) : result;
 }
 
 static int start(const struct iaprof_host *host, void *instance)

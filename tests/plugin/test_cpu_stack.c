@@ -331,7 +331,7 @@ TEST(full_maps_are_counted)
 	load_program_stop(&load);
 }
 
-static int watch_unwind(const struct iaprof_host *host, iaprof_unwind_callback *callback)
+static int on_unwind(const struct iaprof_host *host, iaprof_on_unwind *callback)
 {
 	return 0;
 }
@@ -348,7 +348,7 @@ TEST(samples_without_tables_are_marked)
 	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
 	uint64_t marked = 0;
 
-	host->host.watch_unwind = watch_unwind;
+	host->host.on_unwind = on_unwind;
 	host->host.unwind_process = unwind_process;
 	target_pids(host, &pid, 1);
 	test_host_start(host);
@@ -408,7 +408,7 @@ TEST(nothing_is_lost_between_two_sets)
 	load_program_go(&load);
 	while (!load_program_ended(&load) && samples_of(host, load.pid) < 2000)
 		for (int turn = 0; turn < 50; turn++)
-			ck_assert_int_eq(host->watches.items[0].expired(host->instance, 1), 0);
+			ck_assert_int_eq(host->watches.items[0].on_timer(&host->host, host->instance, 1), 0);
 	test_host_stop(host);
 	ck_assert_uint_gt(samples_check(host), 500);
 	ck_assert_uint_eq(test_host_lost(host, NULL), 0);

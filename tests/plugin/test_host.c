@@ -244,13 +244,11 @@ static int watch_dispatch(struct test_host *host, int fd, uint32_t events)
 		if (watch.fd != fd)
 			continue;
 		if (!watch.timer)
-			return watch.on_ready ? watch.on_ready(&host->host, host->instance, fd, events)
-					      : watch.ready(host->instance, fd, events);
+			return watch.on_fd(&host->host, host->instance, fd, events);
 		uint64_t expirations;
 		if (read(fd, &expirations, sizeof expirations) != sizeof expirations)
 			return 0;
-		return watch.on_expired ? watch.on_expired(&host->host, host->instance, expirations)
-					: watch.expired(host->instance, expirations);
+		return watch.on_timer(&host->host, host->instance, expirations);
 	}
 	return 0; /* the wake-up, or what an earlier callback of this turn took away */
 }

@@ -55,10 +55,8 @@ struct test_output {
 struct test_watch {
 	int fd;
 	bool timer; /* fd is a timerfd of ours */
-	iaprof_fd_callback *ready;
-	iaprof_timer_callback *expired;
-	iaprof_on_fd *on_ready; /* the same two with the host */
-	iaprof_on_timer *on_expired;
+	iaprof_on_fd *on_fd;
+	iaprof_on_timer *on_timer;
 };
 
 struct test_host {
@@ -82,11 +80,10 @@ struct test_host {
 	uint32_t requested;        /* request(): enum iaprof_request */
 	uint64_t time_resolution;  /* request_times() */
 	ARRAY(char *) environment; /* command_environment(): "NAME=VALUE", when the target has a command_pid */
-	iaprof_mapped_file_callback *mapped_file_callback; /* watch_mapped_files(): for the test to call */
-	iaprof_on_mapped_file *on_mapped_file;             /* the same of on_mapped_file() */
-	uint64_t progress;                                 /* time of the newest advance() */
-	bool finished;                                     /* finished() was called, or the thread returned 0 */
-	int thread_result;                                 /* what thread() returned; 0 while it runs */
+	iaprof_on_mapped_file *on_mapped_file; /* on_mapped_file(): for the test to call */
+	uint64_t progress;                     /* time of the newest advance() */
+	bool finished;                         /* finished() was called, or the thread returned 0 */
+	int thread_result;                     /* what thread() returned; 0 while it runs */
 
 	struct iaprof_plugin plugin; /* this host's own copy, zeros where an older plugin has no member */
 	void *instance;

@@ -164,12 +164,12 @@ static int watch_add(struct test_host *test, struct test_watch watch, uint32_t e
 	return 0;
 }
 
-static int host_watch_fd(const struct iaprof_host *host, int fd, uint32_t events, iaprof_fd_callback *callback)
+static int host_on_fd(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback)
 {
-	return watch_add(owner(host), (struct test_watch){ .fd = fd, .ready = callback }, events);
+	return watch_add(owner(host), (struct test_watch){ .fd = fd, .on_fd = callback }, events);
 }
 
-static int host_unwatch_fd(const struct iaprof_host *host, int fd)
+static int host_remove_fd(const struct iaprof_host *host, int fd)
 {
 	struct test_host *test = owner(host);
 	for (size_t i = 0; i < test->watches.count; i++)
@@ -192,8 +192,7 @@ static int timer_open(void)
 	return fd;
 }
 
-/* A timer that calls the callback of a watch. */
-static int watch_timer(struct test_host *test, uint64_t period, struct test_watch watch)
+static int host_on_timer(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback)
 {
 	ck_assert_uint_ge(period, 1000000);
 	struct timespec time = { .tv_sec = (time_t)(period / 1000000000), .tv_nsec = (long)(period % 1000000000) };
@@ -201,24 +200,7 @@ static int watch_timer(struct test_host *test, uint64_t period, struct test_watc
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(timerfd_settime(fd, 0, &(struct itimerspec){ .it_interval = time, .it_value = time }, NULL),
 			 0);
-	watch.fd = fd;
-	watch.timer = true;
-	return watch_add(test, watch, EPOLLIN);
-}
-
-static int host_watch_timer(const struct iaprof_host *host, uint64_t period, iaprof_timer_callback *callback)
-{
-	return watch_timer(owner(host), period, (struct test_watch){ .expired = callback });
-}
-
-static int host_on_timer(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback)
-{
-	return watch_timer(owner(host), period, (struct test_watch){ .on_expired = callback });
-}
-
-static int host_on_fd(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback)
-{
-	return watch_add(owner(host), (struct test_watch){ .fd = fd, .on_ready = callback }, events);
+	return watch_add(owner(host), (struct test_watch){ .fd = fd, .timer = true, .on_timer = callback }, EPOLLIN);
 }
 
 static int host_advance(const struct iaprof_host *host, uint64_t time)
@@ -255,17 +237,11 @@ static int host_command_environment(const struct iaprof_host *host, const char *
 	return 0;
 }
 
-static int host_watch_mapped_files(const struct iaprof_host *host, iaprof_mapped_file_callback *callback)
+static int host_on_mapped_file(const struct iaprof_host *host, iaprof_on_mapped_file *callback)
 {
 	struct test_host *test = owner(host);
 	ck_assert_uint_ne(test->plugin.flags & IAPROF_PLUGIN_NEEDS_PROCESSES, 0);
-	test->mapped_file_callback = callback;
-	return 0;
-}
-
-static int host_on_mapped_file(const struct iaprof_host *host, iaprof_on_mapped_file *callback)
-{
-	owner(host)->on_mapped_file = callback;
+	test->on_mapped_file = callback;
 	return 0;
 }
 
@@ -425,9 +401,9 @@ struct iaprof_host test_services(struct test_host *host)
 		.declare_value_type = host_declare_value_type,
 		.lost = host_lost,
 		.metadata = host_metadata,
-		.watch_fd = host_watch_fd,
-		.unwatch_fd = host_unwatch_fd,
-		.watch_timer = host_watch_timer,
+		.on_fd = host_on_fd,
+		.remove_fd = host_remove_fd,
+		.on_timer = host_on_timer,
 		.target = host_target,
 		.finished = host_finished,
 		.request = host_request,
@@ -439,10 +415,7 @@ struct iaprof_host test_services(struct test_host *host)
 		.output_discard = host_output_discard,
 		.core = host,
 		.command_environment = host_command_environment,
-		.watch_mapped_files = host_watch_mapped_files,
 		.advance = host_advance,
-		.on_fd = host_on_fd,
-		.on_timer = host_on_timer,
 		.on_mapped_file = host_on_mapped_file,
 		.check_item = host_check_item,
 		.request_times = host_request_times,

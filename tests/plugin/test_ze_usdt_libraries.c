@@ -274,7 +274,7 @@ TEST_LOOP(nothing_seen_has_its_reason, 0, 3)
 					     .pid = (uint32_t)fire.pid,
 					     .path = "/usr/lib/libze_loader.so.1.32.0" };
 	if (_i > 0)
-		ck_assert_int_eq(host->mapped_file_callback(host->instance, &loader), 0);
+		ck_assert_int_eq(host->on_mapped_file(&host->host, host->instance, &loader), 0);
 	for (int i = 0; i < 2 && _i == 2; i++)
 		ze_fire_do(&fire, "unload 0");
 	test_host_stop(host);
@@ -296,9 +296,9 @@ TEST(opencl_is_no_old_loader)
 	test_host_start(host);
 	struct iaprof_mapped_file file = { .size = sizeof file, .pid = (uint32_t)getpid() };
 	file.path = "/usr/lib/libze_loader.so.1.32.0";
-	ck_assert_int_eq(host->mapped_file_callback(host->instance, &file), 0);
+	ck_assert_int_eq(host->on_mapped_file(&host->host, host->instance, &file), 0);
 	file.path = "/usr/lib/intel-opencl/libigdrcl.so";
-	ck_assert_int_eq(host->mapped_file_callback(host->instance, &file), 0);
+	ck_assert_int_eq(host->on_mapped_file(&host->host, host->instance, &file), 0);
 	test_host_stop(host);
 	ck_assert(test_host_logged(host, IAPROF_LOG_WARNING, "no GPU code was loaded"));
 	ck_assert(!test_host_logged(host, IAPROF_LOG_WARNING, "loader"));

@@ -95,8 +95,8 @@ void ze_fire_announce(const struct ze_fire *fire, struct test_host *host)
 	fclose(maps);
 	ck_assert(found);
 	mapped.length = end - mapped.start;
-	ck_assert_ptr_nonnull((void *)host->mapped_file_callback);
-	ck_assert_int_eq(host->mapped_file_callback(host->instance, &mapped), 0);
+	ck_assert_ptr_nonnull((void *)host->on_mapped_file);
+	ck_assert_int_eq(host->on_mapped_file(&host->host, host->instance, &mapped), 0);
 }
 
 void ze_fire_stop(struct ze_fire *fire)

@@ -209,7 +209,7 @@ static int send_unload(const struct source *source)
 	return result ? result : send_range(source, 1, 0x60000, 0x740, 0, 80, 90);
 }
 
-static int send_parts(void *instance, uint64_t expirations)
+static int send_parts(const struct iaprof_host *host, void *instance, uint64_t expirations)
 {
 	struct source *source = instance;
 	int result = 0;
@@ -241,7 +241,7 @@ static int start(const struct iaprof_host *host, void *instance)
 	source->pids[SECOND] = (uint32_t)getppid();
 	int result = send_devices(source);
 	result = result ? result : send_code(source);
-	return result ? result : host->watch_timer(host, 300 * MILLISECOND, send_parts);
+	return result ? result : host->on_timer(host, 300 * MILLISECOND, send_parts);
 }
 
 static int stop(const struct iaprof_host *host, void *instance)

@@ -139,24 +139,24 @@ TEST(what_gives_others_a_meaning_is_taken)
 	ck_assert_uint_eq(kernels + instance->refused.records, 12);
 }
 
-static int unwatch_and_fail(void *memory, int fd, uint32_t ready)
+static int remove_and_fail(const struct iaprof_host *host, void *memory, int fd, uint32_t ready)
 {
 	struct source *called = memory;
 	called->calls++;
-	called->host->unwatch_fd(called->host, fd);
-	return (called->host->fail)(called->host, EIO, "the device is gone"); /* Check has a macro of that name */
+	host->remove_fd(host, fd);
+	return (host->fail)(host, EIO, "the device is gone"); /* Check has a macro of that name */
 }
 
 TEST(a_callback_ends_its_watch_and_fails)
 {
-	ck_assert_int_eq(source->host->watch_fd(source->host, source->event, EPOLLIN, unwatch_and_fail), 0);
+	ck_assert_int_eq(source->host->on_fd(source->host, source->event, EPOLLIN, remove_and_fail), 0);
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_eq(loop_turn(services.loop, 0), 0);
 	ck_assert_int_eq(source->calls, 1);
 	ck_assert_ptr_nonnull(strstr(instance->error.text, "the device is gone"));
 }
 
-static int count_call(void *memory, int fd, uint32_t ready)
+static int count_call(const struct iaprof_host *host, void *memory, int fd, uint32_t ready)
 {
 	((struct source *)memory)->calls++;
 	return 0;
@@ -165,10 +165,10 @@ static int count_call(void *memory, int fd, uint32_t ready)
 TEST(watches_that_ended_are_used_again)
 {
 	for (int i = 1; i <= 100; i++) {
-		ck_assert_int_eq(source->host->watch_fd(source->host, source->event, EPOLLIN, count_call), 0);
+		ck_assert_int_eq(source->host->on_fd(source->host, source->event, EPOLLIN, count_call), 0);
 		ck_assert_int_eq(loop_turn(services.loop, 0), 0);
 		ck_assert_int_eq(source->calls, i);
-		ck_assert_int_eq(source->host->unwatch_fd(source->host, source->event), 0);
+		ck_assert_int_eq(source->host->remove_fd(source->host, source->event), 0);
 	}
 	ck_assert_uint_eq(instance->watches.count, 1);
 }

@@ -25,11 +25,6 @@ static uint32_t host_sample_stride(const struct iaprof_host *host, uint32_t long
 }
 
 /* There are no unwind tables. */
-static int host_watch_unwind(const struct iaprof_host *host, iaprof_unwind_callback *callback)
-{
-	return callback ? 0 : -EINVAL;
-}
-
 static int host_on_unwind(const struct iaprof_host *host, iaprof_on_unwind *callback)
 {
 	return callback ? 0 : -EINVAL;
@@ -45,7 +40,6 @@ static void complete(struct iaprof_host *host)
 	host->intern_frame = host_intern_frame;
 	host->offline = host_offline;
 	host->sample_stride = host_sample_stride;
-	host->watch_unwind = host_watch_unwind;
 	host->on_unwind = host_on_unwind;
 	host->unwind_process = host_unwind_process;
 }

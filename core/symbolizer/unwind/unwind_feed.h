@@ -41,7 +41,7 @@ void unwind_feed_take(struct unwind_feed *feed, const struct iaprof_record *reco
 /* Has the thread process what it has not yet. */
 void unwind_feed_wake(struct unwind_feed *feed);
 
-/* As iaprof_unwind_callback. */
+/* As iaprof_on_unwind, without the host and its instance. */
 typedef void unwind_feed_callback(void *context, const struct iaprof_unwind_table *table,
 				  const struct iaprof_unwind_process *process);
 /* Delivers everything new since the last call: each table before the processes that refer to it. */
