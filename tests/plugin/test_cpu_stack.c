@@ -121,7 +121,7 @@ static void shares_check(const char *threads)
 	uint64_t total = 0;
 	struct load_program load = load_program_start("shares", AS_LONG_AS_NEEDED, threads, NULL);
 	uint32_t pid = (uint32_t)load.pid;
-	struct test_host *host = test_host_new("cpu-stack", "frequency=3999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=3999", NULL);
 
 	target_pids(host, &pid, 1);
 	test_host_start(host);
@@ -163,7 +163,7 @@ TEST(stacks_reach_the_root)
 {
 	struct load_program load = load_program_start("deep", AS_LONG_AS_NEEDED, NULL);
 	uint32_t pid = (uint32_t)load.pid;
-	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=999", NULL);
 	uint64_t deep = 0, total = 0;
 
 	target_pids(host, &pid, 1);
@@ -193,7 +193,7 @@ TEST(command_has_its_children)
 	struct load_program other = load_program_start("shares", "600000", NULL);
 	struct load_program load = load_program_start("fork", "40", "25", NULL);
 	uint32_t command = (uint32_t)load.pid;
-	struct test_host *host = test_host_new("cpu-stack", "frequency=3999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=3999", NULL);
 	/* Children come one after another, but those of one drain in any order. */
 	uint32_t seen[25] = { 0 }, children = 0;
 	uint64_t in_children = 0;
@@ -231,7 +231,7 @@ TEST(pids_are_only_those)
 	struct load_program load = load_program_start("shares", AS_LONG_AS_NEEDED, NULL);
 	struct load_program other = load_program_start("shares", "60000", NULL);
 	uint32_t pids[] = { (uint32_t)parent.pid, (uint32_t)load.pid };
-	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=999", NULL);
 
 	target_pids(host, pids, 2);
 	test_host_start(host);
@@ -256,7 +256,7 @@ TEST(pids_are_only_those)
 TEST(exec_divides_samples)
 {
 	struct load_program load = load_program_start("exec", "500", NULL);
-	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=999", NULL);
 	uint64_t before = 0, after = 0;
 
 	target_command(host, &load);
@@ -280,7 +280,7 @@ TEST(times_are_kept_apart)
 {
 	const uint64_t width = 20000000;
 	struct load_program load = load_program_start("shares", AS_LONG_AS_NEEDED, NULL);
-	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=999", NULL);
 	uint64_t first = UINT64_MAX, last = 0, counted = 0;
 
 	target_command(host, &load);
@@ -308,7 +308,7 @@ TEST(full_maps_are_counted)
 {
 	struct load_program load = load_program_start("deep", "600", NULL);
 	uint32_t pid = (uint32_t)load.pid;
-	struct test_host *host = test_host_new("cpu-stack", "frequency=999", "map-size=16", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=999", "map-size=16", NULL);
 	bool found = false;
 
 	target_pids(host, &pid, 1);
@@ -331,15 +331,6 @@ TEST(full_maps_are_counted)
 	load_program_stop(&load);
 }
 
-static int on_unwind(const struct iaprof_host *host, iaprof_on_unwind *callback)
-{
-	return 0;
-}
-
-static void unwind_process(const struct iaprof_host *host, uint32_t pid, uint64_t execution)
-{
-}
-
 /* A core that never sends tables: samples are held for a while, then sent as they are. */
 TEST(samples_without_tables_are_marked)
 {
@@ -348,8 +339,6 @@ TEST(samples_without_tables_are_marked)
 	struct test_host *host = test_host_new("cpu-stack", "frequency=999", NULL);
 	uint64_t marked = 0;
 
-	host->host.on_unwind = on_unwind;
-	host->host.unwind_process = unwind_process;
 	target_pids(host, &pid, 1);
 	test_host_start(host);
 	const char *user_stacks = test_host_metadata(host, "user stacks");
@@ -376,7 +365,7 @@ TEST(many_stacks_fit)
 {
 	struct load_program load = load_program_start("deep", AS_LONG_AS_NEEDED, NULL);
 	uint32_t pid = (uint32_t)load.pid;
-	struct test_host *host = test_host_new("cpu-stack", "frequency=4999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=4999", NULL);
 
 	target_pids(host, &pid, 1);
 	test_host_start(host);
@@ -400,7 +389,7 @@ TEST(nothing_is_lost_between_two_sets)
 	struct load_program load = load_program_start("deep", AS_LONG_AS_NEEDED, NULL);
 	uint32_t pid = (uint32_t)load.pid;
 	/* Slow enough for a source under valgrind: one that does not keep up loses samples, as it should. */
-	struct test_host *host = test_host_new("cpu-stack", "frequency=1999", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=1999", NULL);
 
 	target_pids(host, &pid, 1);
 	test_host_start(host);
@@ -422,7 +411,7 @@ TEST_LOOP(idle_only_when_asked, 0, 2)
 {
 	static const char *const settings[] = { "idle=no", "idle=yes" };
 
-	struct test_host *host = test_host_new("cpu-stack", "frequency=499", settings[_i], NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=499", settings[_i], NULL);
 	test_host_start(host);
 	ck_assert_int_eq(test_host_run(host, 300), 0);
 	test_host_stop(host);
@@ -446,7 +435,8 @@ static uint32_t changing_stride(const struct iaprof_host *host, uint32_t longest
 /* Of a block of ticks, one is a sample: their values add up to the time of all ticks, whatever the stride was. */
 TEST(values_are_right_while_the_rate_changes)
 {
-	struct test_host *host = test_host_new("cpu-stack", "frequency=999", "drain=10ms", "idle=yes", NULL);
+	struct test_host *host =
+		test_host_new("cpu-stack", "unwind=fp", "frequency=999", "drain=10ms", "idle=yes", NULL);
 	host->host.sample_stride = changing_stride;
 	test_host_start(host);
 	ck_assert_int_eq(test_host_run(host, 2000), 0);
@@ -473,7 +463,7 @@ TEST_LOOP(stacks_only_when_asked, 0, 2)
 {
 	static const char *const settings[] = { "user=no", "kernel=no" };
 
-	struct test_host *host = test_host_new("cpu-stack", "frequency=999", settings[_i], NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=999", settings[_i], NULL);
 	test_host_start(host);
 	ck_assert_int_eq(test_host_run(host, 200), 0);
 	test_host_stop(host);
@@ -489,8 +479,8 @@ TEST(two_instances_do_not_meet)
 {
 	struct load_program load = load_program_start("shares", "400", NULL);
 	uint32_t pid = (uint32_t)load.pid;
-	struct test_host *slow = test_host_new("cpu-stack", "frequency=199", NULL);
-	struct test_host *fast = test_host_new("cpu-stack", "frequency=3999", NULL);
+	struct test_host *slow = test_host_new("cpu-stack", "unwind=fp", "frequency=199", NULL);
+	struct test_host *fast = test_host_new("cpu-stack", "unwind=fp", "frequency=3999", NULL);
 
 	target_pids(slow, &pid, 1);
 	target_pids(fast, &pid, 1);

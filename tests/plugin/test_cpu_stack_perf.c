@@ -99,7 +99,7 @@ TEST(functions_agree)
 {
 	struct load_program load = load_program_start("shares", "2500", NULL);
 	uint32_t pid = (uint32_t)load.pid;
-	struct test_host *host = test_host_new("cpu-stack", "frequency=1997", "kernel=no", NULL);
+	struct test_host *host = test_host_new("cpu-stack", "unwind=fp", "frequency=1997", "kernel=no", NULL);
 	struct functions ours = { 0 }, theirs = { 0 };
 	char path[] = "/tmp/iaprof-test-XXXXXX";
 	int descriptor = mkstemp(path);

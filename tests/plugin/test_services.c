@@ -90,6 +90,11 @@ static uint32_t host_intern_stack(const struct iaprof_host *host, uint32_t pid, 
 	return id;
 }
 
+static uint32_t host_intern_frame(const struct iaprof_host *host, const struct iaprof_named_frame *frame)
+{
+	return frame && frame->size >= sizeof *frame ? frame->name : 0; /* at least 1, as an id is */
+}
+
 static uint32_t host_declare_value_type(const struct iaprof_host *host, const char *name, const char *unit,
 					uint64_t period)
 {
@@ -243,6 +248,26 @@ static int host_on_mapped_file(const struct iaprof_host *host, iaprof_on_mapped_
 	ck_assert_uint_ne(test->plugin.flags & IAPROF_PLUGIN_NEEDS_PROCESSES, 0);
 	test->on_mapped_file = callback;
 	return 0;
+}
+
+/* There are no unwind tables. */
+static int host_on_unwind(const struct iaprof_host *host, iaprof_on_unwind *callback)
+{
+	return callback ? 0 : -EINVAL;
+}
+
+static void host_unwind_process(const struct iaprof_host *host, uint32_t pid, uint64_t execution)
+{
+}
+
+static uint32_t host_sample_stride(const struct iaprof_host *host, uint32_t longest)
+{
+	return 1;
+}
+
+static void host_offline(const struct iaprof_host *host)
+{
+	owner(host)->plugin.flags |= IAPROF_PLUGIN_LOSSLESS;
 }
 
 IAPROF_PRINTF(4, 5)
@@ -428,5 +453,10 @@ struct iaprof_host test_services(struct test_host *host)
 		.output_publish = host_output_publish,
 		.has_successor = host_has_successor,
 		.delivery = host_delivery,
+		.intern_frame = host_intern_frame,
+		.offline = host_offline,
+		.sample_stride = host_sample_stride,
+		.on_unwind = host_on_unwind,
+		.unwind_process = host_unwind_process,
 	};
 }

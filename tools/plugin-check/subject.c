@@ -9,45 +9,9 @@
 
 #include "base/cleanup.h"
 
-static uint32_t host_intern_frame(const struct iaprof_host *host, const struct iaprof_named_frame *frame)
-{
-	return frame && frame->size >= sizeof *frame ? frame->name : 0; /* at least 1, as an id is */
-}
-
-static void host_offline(const struct iaprof_host *host)
-{
-	((struct test_host *)host->core)->plugin.flags |= IAPROF_PLUGIN_LOSSLESS;
-}
-
-static uint32_t host_sample_stride(const struct iaprof_host *host, uint32_t longest)
-{
-	return 1;
-}
-
-/* There are no unwind tables. */
-static int host_on_unwind(const struct iaprof_host *host, iaprof_on_unwind *callback)
-{
-	return callback ? 0 : -EINVAL;
-}
-
-static void host_unwind_process(const struct iaprof_host *host, uint32_t pid, uint64_t execution)
-{
-}
-
-/* Adds what the hosts of tests lack, so that a plugin finds the members of this version of the interface. */
-static void complete(struct iaprof_host *host)
-{
-	host->intern_frame = host_intern_frame;
-	host->offline = host_offline;
-	host->sample_stride = host_sample_stride;
-	host->on_unwind = host_on_unwind;
-	host->unwind_process = host_unwind_process;
-}
-
 struct test_host *subject_new(void)
 {
 	struct test_host *host = test_host_new(getenv(SUBJECT_PATH), NULL);
-	complete(&host->host);
 	char *settings CLEANUP_FREE = strdup(getenv(SUBJECT_SETTINGS));
 	ck_assert_ptr_nonnull(settings);
 	char *rest = settings;
