@@ -177,8 +177,6 @@ static int prepare(const struct iaprof_host *host, void *instance)
 {
 	struct cuda *cuda = instance;
 	char reason[256];
-	if (!IAPROF_HOST_HAS(host, on_timer))
-		return host->fail(host, ENOTSUP, "needs a newer iaprof: samples without addresses");
 	cuda->host = host;
 	cuda->session = (struct session){ .host = host, .batch = &cuda->batch };
 	int result = find_library(cuda);

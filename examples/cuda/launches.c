@@ -74,7 +74,7 @@ int launches_open(struct launches *launches, const struct iaprof_host *host, con
 	int count = libbpf_num_possible_cpus();
 	launches->host = host;
 	launches->processors = count > 0 ? (uint32_t)count : 1;
-	bool use_tables = unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &no_tables);
+	bool use_tables = unwinder_is_supported(BPF_PROG_TYPE_KPROBE, &no_tables);
 	if (no_tables)
 		host->log(host, IAPROF_LOG_INFO, "launch stacks are unwound by frame pointers alone: %s", no_tables);
 	struct bpf_log log = bpf_log_begin(host);

@@ -106,7 +106,7 @@ struct iaprof_counter {
 	size_t point_count;
 	uint64_t count; /* number of values */
 	double last;    /* last value, if count > 0 */
-	/* Appended: as in struct iaprof_record_counter. */
+	/* As in struct iaprof_record_counter. */
 	const char *engine; /* "" if none */
 	const char *labels; /* "" if none */
 	uint32_t pid;       /* 0: all, or none */
@@ -161,13 +161,13 @@ struct iaprof_track {
 	size_t event_count;
 	const struct iaprof_track_slot *slots;
 	size_t slot_count;
-	/* Appended: names of the events' threads, in the same order; each may be NULL. Use iaprof_track_thread(). */
+	/* Names of the events' threads, in the same order; each may be NULL. */
 	const char *const *threads;
 };
 IAPROF_ASSERT_SIZE(iaprof_track, 112);
 
 struct iaprof_activity {
-	uint32_t size; /* sizeof(struct iaprof_activity) in the core: members are only appended */
+	uint32_t size; /* sizeof(struct iaprof_activity) in the core */
 	uint32_t pad;
 
 	const void *devices;
@@ -213,13 +213,6 @@ IAPROF_ACTIVITY_ACCESSOR(iaprof_counter, counter, counter)
 IAPROF_ACTIVITY_ACCESSOR(iaprof_track, track, track)
 IAPROF_ACTIVITY_ACCESSOR(iaprof_process, process, processe)
 #undef IAPROF_ACTIVITY_ACCESSOR
-
-/* Returns the name of the thread of an event, or NULL if it is not known or the core is too old to report it. */
-static inline const char *iaprof_track_thread(const struct iaprof_activity *activity, const struct iaprof_track *track,
-					      size_t event)
-{
-	return activity->track_size >= sizeof(struct iaprof_track) ? track->threads[event] : (const char *)0;
-}
 
 #ifdef __cplusplus
 }

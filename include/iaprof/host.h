@@ -3,8 +3,7 @@
  * iaprof/host.h - services that the core provides to a plugin instance.
  *
  * Every callback receives a host pointer, the same one from configure() to destroy(). A plugin does not link against
- * the core: all calls go through these members. Members are only appended; IAPROF_HOST_HAS() checks whether the core is
- * new enough to have one.
+ * the core: all calls go through these members.
  *
  * Threads: a member may be called from the threads that its comment names. "Any" means any thread of the instance,
  * between the start of prepare() and the return of finish(). Arguments are borrowed for the duration of the call: the
@@ -449,10 +448,6 @@ IAPROF_ASSERT_SIZE(iaprof_host, 352);
 
 /* Finest time resolution of a profile, in ns. */
 #define IAPROF_TIME_RESOLUTION_MIN 1000000u
-
-/* Checks whether the core is new enough to have a member: IAPROF_HOST_HAS(host, output_flush). */
-#define IAPROF_HOST_HAS(host, member)                                                                                  \
-	((host)->size >= offsetof(struct iaprof_host, member) + sizeof((host)->member) && (host)->member)
 
 #ifdef __cplusplus
 }

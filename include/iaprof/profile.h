@@ -55,10 +55,8 @@ struct iaprof_stack {
 	const uint32_t *frames;
 	uint32_t frame_count; /* >= 1 */
 	uint32_t pad;
-	/* Appended: use iaprof_profile_stack_origin(). */
-	struct iaprof_stack_origin origin;
-	/* Appended: use iaprof_profile_stack_span(). For sinks that requested IAPROF_REQUEST_SPANS. */
-	struct iaprof_span span;
+	struct iaprof_stack_origin origin; /* all members are 0 unless requested */
+	struct iaprof_span span; /* use iaprof_profile_stack_span(); for sinks that requested IAPROF_REQUEST_SPANS */
 };
 IAPROF_ASSERT_SIZE(iaprof_stack, 64);
 
@@ -172,7 +170,7 @@ struct iaprof_profile {
 	const char *const *metadata; /* key, value, key, value, ..., NULL; at most 256 keys */
 
 	/*
-	 * Appended: a shorter struct lacks these. Values by time slot, for sinks that called host->request_times();
+	 * Values by time slot, for sinks that called host->request_times();
 	 * unordered. When there are too many slots, their width is doubled: time_width is the width of slots in times;
 	 * total_width, the same or finer, is the width in time_totals, which sum all stacks. A value added over a time
 	 * range that covers several slots is divided among them in proportion to the overlap. Values with unknown times
@@ -227,19 +225,9 @@ static inline const struct iaprof_stack *iaprof_profile_stack(const struct iapro
 {
 	return (const struct iaprof_stack *)((const char *)profile->stacks + index * profile->stack_size);
 }
-/* Returns the origin of a stack; all members are 0 if none was requested or the core is too old to report it. */
-static inline struct iaprof_stack_origin iaprof_profile_stack_origin(const struct iaprof_profile *profile,
-								     uint32_t index)
-{
-	struct iaprof_stack_origin none = { 0, 0, 0, 0 };
-	return profile->stack_size >= offsetof(struct iaprof_stack, span) ? iaprof_profile_stack(profile, index)->origin
-									  : none;
-}
-/* Returns the span that the threads of a stack were working on; NULL if there is none, or the core is too old. */
+/* Returns the span that the threads of a stack were working on; NULL if there is none. */
 static inline const struct iaprof_span *iaprof_profile_stack_span(const struct iaprof_profile *profile, uint32_t index)
 {
-	if (profile->stack_size < sizeof(struct iaprof_stack))
-		return (const struct iaprof_span *)0;
 	const struct iaprof_span *span = &iaprof_profile_stack(profile, index)->span;
 	return iaprof_span_is_valid(span) ? span : (const struct iaprof_span *)0;
 }
@@ -265,25 +253,6 @@ static inline const struct iaprof_time_value *iaprof_profile_time_total(const st
 									size_t index)
 {
 	return (const struct iaprof_time_value *)((const char *)profile->time_totals + index * profile->time_size);
-}
-/* Returns the number of modules; 0 if the core is too old to report modules. */
-static inline size_t iaprof_profile_module_count(const struct iaprof_profile *profile)
-{
-	return profile->size >= offsetof(struct iaprof_profile, module_size) + sizeof profile->module_size
-		       ? profile->module_count
-		       : 0;
-}
-/* Returns whether this is a differential profile with the profiles of both runs; older cores do not have them. */
-static inline int iaprof_profile_has_runs(const struct iaprof_profile *profile)
-{
-	return profile->size >= offsetof(struct iaprof_profile, after_stacks) + sizeof profile->after_stacks &&
-	       profile->after_profile && profile->before_profile;
-}
-/* Returns the activity, or NULL if there is none or the core is too old to report it. */
-static inline const struct iaprof_activity *iaprof_profile_activity(const struct iaprof_profile *profile)
-{
-	return profile->size >= offsetof(struct iaprof_profile, activity) + sizeof profile->activity ? profile->activity
-												     : NULL;
 }
 static inline const struct iaprof_module *iaprof_profile_module(const struct iaprof_profile *profile, size_t index)
 {

@@ -110,11 +110,9 @@ struct iaprof_unwind_table {
 	__u32 pad;
 	const __u32 *index; /* page_count + 1 positions, ascending, from 0 to row_count */
 	const struct iaprof_unwind_row *rows;
-	const struct iaprof_unwind_rule *rules; /* the first has IAPROF_UNWIND_CFA_NONE */
-	/* Appended: check size. The CPython interpreter in the file; NULL: it has none. */
-	const struct iaprof_python *python;
-	/* Appended: check size. What is known of the variable of threads; NULL: nothing. */
-	const struct iaprof_thread_context *thread_context;
+	const struct iaprof_unwind_rule *rules;             /* the first has IAPROF_UNWIND_CFA_NONE */
+	const struct iaprof_python *python;                 /* the CPython interpreter in the file; NULL: it has none */
+	const struct iaprof_thread_context *thread_context; /* the variable of threads; NULL: nothing is known of it */
 };
 IAPROF_ASSERT_SIZE(iaprof_unwind_table, 72);
 

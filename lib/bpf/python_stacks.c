@@ -149,8 +149,7 @@ void python_stacks_add(struct python_stacks *stacks, const struct python_code *c
 
 static void take_table(struct python_stacks *stacks, const struct iaprof_unwind_table *table)
 {
-	bool is_known = table->size >= offsetof(struct iaprof_unwind_table, python) + sizeof table->python;
-	if (!is_known || !table->python)
+	if (!table->python)
 		return;
 	const struct python_interpreter interpreter = { .key = table->id, .python = *table->python };
 	(void)keyed_array_add(&stacks->interpreters, &interpreter);

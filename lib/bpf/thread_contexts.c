@@ -31,9 +31,7 @@ void thread_contexts_free(struct thread_contexts *contexts)
 
 static void take_table(struct thread_contexts *contexts, const struct iaprof_unwind_table *table)
 {
-	bool is_known =
-		table->size >= offsetof(struct iaprof_unwind_table, thread_context) + sizeof table->thread_context;
-	if (!is_known || !table->thread_context || !(table->thread_context->access | table->thread_context->flags))
+	if (!table->thread_context || !(table->thread_context->access | table->thread_context->flags))
 		return;
 	const struct thread_context_file file = { .key = table->id, .context = *table->thread_context };
 	(void)keyed_array_add(&contexts->files, &file);

@@ -356,15 +356,13 @@ const struct unwind_mapping *unwinder_mappings(const struct unwinder *unwinder, 
 	return unwinder->mappings + owner->first;
 }
 
-bool unwinder_is_supported(const struct iaprof_host *host, enum bpf_prog_type type, const char **reason)
+bool unwinder_is_supported(enum bpf_prog_type type, const char **reason)
 {
 	*reason = NULL;
 #ifndef __x86_64__
 	*reason = "only on x86-64";
 #endif
-	if (!IAPROF_HOST_HAS(host, unwind_process))
-		*reason = "this iaprof makes no tables";
-	else if (libbpf_probe_bpf_helper(type, BPF_FUNC_loop, NULL) != 1)
+	if (libbpf_probe_bpf_helper(type, BPF_FUNC_loop, NULL) != 1)
 		*reason = "Linux before 5.17 lacks bpf_loop()";
 	return !*reason;
 }

@@ -73,7 +73,7 @@ struct unwinder {
 };
 
 /* Returns whether programs of this type can unwind by tables. Sets *reason if not, else to NULL. */
-bool unwinder_is_supported(const struct iaprof_host *host, enum bpf_prog_type type, const char **reason);
+bool unwinder_is_supported(enum bpf_prog_type type, const char **reason);
 
 /* Before the object is loaded; without use_tables, the maps stay small. Returns 0, or the result of host->fail(). */
 int unwinder_set_sizes(const struct iaprof_host *host, const struct unwinder_maps *maps, bool use_tables);

@@ -68,11 +68,9 @@ int delivery_finish(const struct iaprof_host *host, struct sender *sender, const
 	const struct iaprof_target *target = host->target(host);
 	uint64_t limit = REPLAY_FINISH;
 	/* The core regards a sink as stuck after the whole time. */
-	if (target->size >= offsetof(struct iaprof_target, finish_within) + sizeof target->finish_within &&
-	    target->finish_within)
+	if (target->finish_within)
 		limit = target->finish_within / 4 * 3;
-	bool hands_over = IAPROF_HOST_HAS(host, has_successor) && host->has_successor(host);
-	struct sender_counts counts = sender_finish(sender, limit, hands_over);
+	struct sender_counts counts = sender_finish(sender, limit, host->has_successor(host));
 	report(host, sender, &counts, what);
 	uint64_t missing = counts.rejected + counts.refused + counts.dropped + counts.unsent;
 	return missing ? fail(host, sender, &counts, missing, what) : 0;

@@ -302,8 +302,7 @@ static void report(const struct sender *sender)
 	/* It is counted in the spool, too. */
 	if (sender->queue.first && sender->queue.first->spooled)
 		delivery.waiting -= sender->queue.first->count;
-	if (IAPROF_HOST_HAS(host, delivery))
-		host->delivery(host, &delivery);
+	host->delivery(host, &delivery);
 }
 
 /* Removes a request behind another one, or the first one. Called with the lock. */

@@ -118,7 +118,7 @@ static void put_build_ids(struct message_pool *pool, struct profile_samples *sam
 	int64_t *build_ids = message_pool_get(pool, count, sizeof *build_ids);
 	if (!build_ids)
 		return;
-	for (size_t i = 0; i < iaprof_profile_module_count(from); i++) {
+	for (size_t i = 0; i < from->module_count; i++) {
 		const struct iaprof_module *module = iaprof_profile_module(from, i);
 		uint32_t path = profile_tables_text(&samples->tables, module->path);
 		uint32_t build_id = profile_tables_text(&samples->tables, module->build_id);
@@ -201,7 +201,7 @@ static bool is_about_quality(const char *key)
 static void put_comments(struct message_pool *pool, struct profile_samples *samples, Pprof__Profile *profile)
 {
 	const struct iaprof_profile *from = samples->profile;
-	const struct iaprof_activity *activity = iaprof_profile_activity(from);
+	const struct iaprof_activity *activity = from->activity;
 	size_t facts = 0, count = 0, findings = activity ? activity->finding_count : 0;
 	while (from->metadata && from->metadata[2 * facts] && from->metadata[2 * facts + 1])
 		facts++;

@@ -9,7 +9,7 @@
 const char *profile_build_id(const struct iaprof_profile *profile, const char *path)
 {
 	const struct iaprof_module *found = NULL;
-	for (size_t i = 0; i < iaprof_profile_module_count(profile); i++) {
+	for (size_t i = 0; i < profile->module_count; i++) {
 		const struct iaprof_module *module = iaprof_profile_module(profile, i);
 		if (strcmp(module->path, path) != 0)
 			continue;

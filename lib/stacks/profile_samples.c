@@ -178,7 +178,7 @@ static void stack_walk(struct walk *walk, const struct iaprof_profile *profile, 
 
 static uint32_t sample_find(struct profile_samples *samples, const struct walk *walk, uint32_t stack)
 {
-	struct iaprof_stack_origin origin = iaprof_profile_stack_origin(samples->profile, stack);
+	struct iaprof_stack_origin origin = iaprof_profile_stack(samples->profile, stack)->origin;
 	struct table_sample sample;
 	sample.reason = samples->options.by_reason ? 0 : walk->reason;
 	sample.program = walk->name;

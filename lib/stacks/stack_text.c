@@ -146,7 +146,7 @@ struct iaprof_stack_origin thread_of_stack(const struct iaprof_profile *profile,
 	struct iaprof_stack_origin origin = { 0 };
 	if (choice == STACK_TEXT_THREADS_NO)
 		return origin;
-	origin = iaprof_profile_stack_origin(profile, stack);
+	origin = iaprof_profile_stack(profile, stack)->origin;
 	origin.device = NULL;
 	if (choice == STACK_TEXT_THREADS_NAME && origin.thread)
 		origin.tid = 0;

@@ -87,8 +87,7 @@ bool timed_values_make(struct timed_values *values, const struct iaprof_profile 
 {
 	timed_value_array wholes = { 0 }, slots = { 0 };
 	*values = (struct timed_values){ 0 };
-	bool has_times = profile->size >= offsetof(struct iaprof_profile, time_width) + sizeof profile->time_width &&
-			 profile->time_count && profile->time_width;
+	bool has_times = profile->time_count && profile->time_width;
 	uint64_t width = has_times ? profile->time_width * ((step + profile->time_width - 1) / profile->time_width) : 0;
 	bool good =
 		array_reserve(&wholes, profile->value_count + 1) && (!has_times || slots_read(&slots, profile, width));

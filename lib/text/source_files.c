@@ -39,16 +39,9 @@ static int open_folder(struct source_files *files, const struct iaprof_host *hos
 	return 0;
 }
 
-static bool is_recorded(const struct iaprof_host *host)
-{
-	const struct iaprof_target *target = host->target(host);
-	return target->size >= offsetof(struct iaprof_target, flags) + sizeof target->flags &&
-	       target->flags & IAPROF_TARGET_RECORDED;
-}
-
 int source_files_open(struct source_files *files, const struct iaprof_host *host, const char *setting)
 {
-	bool recorded = is_recorded(host);
+	bool recorded = host->target(host)->flags & IAPROF_TARGET_RECORDED;
 	files->mode = recorded ? SOURCE_FILES_CAPTURE : SOURCE_FILES_PUBLIC;
 	if (!setting)
 		return 0;

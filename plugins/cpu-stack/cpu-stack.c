@@ -66,7 +66,7 @@ static int unwinding_choose(struct cpu_stack *cpu_stack, const struct iaprof_hos
 {
 	const char *reason = NULL;
 	cpu_stack->use_tables = cpu_stack->user && cpu_stack->unwind_choice != UNWIND_FRAME_POINTERS;
-	if (!cpu_stack->use_tables || unwinder_is_supported(host, BPF_PROG_TYPE_PERF_EVENT, &reason))
+	if (!cpu_stack->use_tables || unwinder_is_supported(BPF_PROG_TYPE_PERF_EVENT, &reason))
 		return 0;
 	if (cpu_stack->unwind_choice == UNWIND_TABLES)
 		return host->fail(host, ENOTSUP, "unwind=tables: %s: use unwind=fp", reason);
@@ -151,15 +151,12 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 		return host->fail(host, errno, "cannot get a random number: %s", strerror(errno));
 	skeleton->rodata->stack_depth = stack_depth_read();
 	skeleton->rodata->take_user = cpu_stack->user;
-	cpu_stack->use_python = cpu_stack->use_tables && cpu_stack->python_choice != PYTHON_NATIVE &&
-				IAPROF_HOST_HAS(host, intern_frame);
+	cpu_stack->use_python = cpu_stack->use_tables && cpu_stack->python_choice != PYTHON_NATIVE;
 	skeleton->rodata->take_python = cpu_stack->use_python;
 	skeleton->rodata->take_spans = cpu_stack->use_tables && cpu_stack->spans && thread_contexts_are_wanted(host);
 	skeleton->rodata->take_kernel = cpu_stack->kernel;
 	skeleton->rodata->take_idle = cpu_stack->idle;
-	/* Older cores have no such member. */
-	if (target->size >= offsetof(struct iaprof_target, time_resolution) + sizeof target->time_resolution)
-		skeleton->rodata->slot_width = target->time_resolution;
+	skeleton->rodata->slot_width = target->time_resolution;
 	TARGET_SET_CONFIGURE(skeleton, target);
 	bpf_program__set_autoload(skeleton->progs.sample_cpu, !cpu_stack->use_tables);
 	bpf_program__set_autoload(skeleton->progs.sample_cpu_by_tables, cpu_stack->use_tables);
@@ -190,8 +187,7 @@ static void cpu_stack_check(const struct iaprof_host *host, void *instance)
 {
 	const struct cpu_stack *cpu_stack = instance;
 
-	if (IAPROF_HOST_HAS(host, check_item))
-		cpu_stack_check_all(host, cpu_stack->user, cpu_stack->unwind_choice, cpu_stack->kernel);
+	cpu_stack_check_all(host, cpu_stack->user, cpu_stack->unwind_choice, cpu_stack->kernel);
 }
 
 static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
@@ -291,8 +287,6 @@ static void describe_frequency(const struct cpu_stack *cpu_stack)
 static void follow_budget(struct cpu_stack *cpu_stack)
 {
 	const struct iaprof_host *host = cpu_stack->host;
-	if (!IAPROF_HOST_HAS(host, sample_stride))
-		return;
 	uint32_t stride = host->sample_stride(host, (uint32_t)cpu_stack->frequency);
 	if (stride == cpu_stack->stride)
 		return;

@@ -62,7 +62,7 @@ static void user_stacks_check(const struct iaprof_host *host, uint64_t unwind)
 	const char *reason = NULL;
 	/* Without this right, the kernel's answer would be a refusal of everything. */
 	bool can_ask = rights_have(RIGHTS_BPF) || rights_have(RIGHTS_ADMIN);
-	bool can_use_tables = can_ask && unwinder_is_supported(host, BPF_PROG_TYPE_PERF_EVENT, &reason);
+	bool can_use_tables = can_ask && unwinder_is_supported(BPF_PROG_TYPE_PERF_EVENT, &reason);
 	bpf_check_stack_depth(host, unwind != UNWIND_FRAME_POINTERS && can_use_tables);
 	if (unwind != UNWIND_FRAME_POINTERS && !can_ask)
 		return;

@@ -44,8 +44,7 @@ static int ivpu_trace_configure(const struct iaprof_host *host, void *instance)
 	const struct ivpu_trace *trace = instance;
 	if (!trace->file || !trace->file[0])
 		return host->fail(host, EINVAL, "input= is missing: set it to the text trace to read");
-	if (IAPROF_HOST_HAS(host, offline))
-		host->offline(host);
+	host->offline(host);
 	return 0;
 }
 

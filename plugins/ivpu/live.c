@@ -79,8 +79,7 @@ int live_probe(const struct iaprof_host *host, void *instance)
 
 void live_check(const struct iaprof_host *host, void *instance)
 {
-	if (IAPROF_HOST_HAS(host, check_item))
-		npu_check_all(host, ((const struct live *)instance)->options.functions);
+	npu_check_all(host, ((const struct live *)instance)->options.functions);
 }
 
 static void statistics_add_calls(void *context, uint32_t index, const struct calls *calls,
@@ -193,7 +192,7 @@ static int api_open(struct live *live)
 {
 	layers_open(live);
 	int result = api_libraries_begin(&live->libraries, live->host, live->probes.skeleton, &live->layers);
-	if (result == 0 && IAPROF_HOST_HAS(live->host, on_mapped_file))
+	if (result == 0)
 		result = live->host->on_mapped_file(live->host, file_mapped);
 	return result;
 }
@@ -220,7 +219,7 @@ int live_prepare(const struct iaprof_host *host, void *instance)
 		.way = (enum attach_method)options->attach,
 		.only_entries = counts_entries(live),
 		.take_stacks = options->api && options->stacks,
-		.use_python = options->python != PYTHON_NATIVE && IAPROF_HOST_HAS(host, intern_frame),
+		.use_python = options->python != PYTHON_NATIVE,
 		.ring_size = options->mode == LIVE_MODE_EVENTS
 				     ? bpf_ring_size(options->buffer, LIVE_RING_SIZE_MIN, LIVE_RING_SIZE_MAX)
 				     : 0,

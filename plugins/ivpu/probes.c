@@ -273,7 +273,7 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 	if (!options->only_entries)
 		contexts_find(probes);
 	if (options->take_stacks)
-		probes->use_tables = unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &(const char *){ NULL });
+		probes->use_tables = unwinder_is_supported(BPF_PROG_TYPE_KPROBE, &(const char *){ NULL });
 	struct bpf_log log = bpf_log_begin(host);
 	int result = ways_try(probes, options->way, &is_reported, &sees_types);
 	if (result && result != -EPERM && !is_reported && probes->use_tables) {

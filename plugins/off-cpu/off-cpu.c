@@ -78,15 +78,14 @@ static int off_cpu_probe(const struct iaprof_host *host, void *instance)
 		return result;
 	off_cpu->use_tables = off_cpu->user && off_cpu->unwind_choice == UNWIND_BY_TABLES;
 	/* libbpf cannot probe for helpers of programs of type tracing, which have those of raw tracepoints. */
-	if (!unwinder_is_supported(host, BPF_PROG_TYPE_RAW_TRACEPOINT, &reason))
+	if (!unwinder_is_supported(BPF_PROG_TYPE_RAW_TRACEPOINT, &reason))
 		return host->fail(host, ENOTSUP, "%s: requires Linux 5.18", reason);
 	return 0;
 }
 
 static void off_cpu_check(const struct iaprof_host *host, void *instance)
 {
-	if (IAPROF_HOST_HAS(host, check_item))
-		rights_check_bpf(host);
+	rights_check_bpf(host);
 }
 
 static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
@@ -157,9 +156,7 @@ static int programs_load(struct off_cpu *off_cpu)
 	skeleton->data->minimum = off_cpu->minimum;
 	skeleton->rodata->sample_short = off_cpu->short_choice == SHORT_SAMPLE;
 	skeleton->rodata->window_share = OFF_CPU_WINDOW * off_cpu->share / 100;
-	/* Older cores have no such member. */
-	if (target->size >= offsetof(struct iaprof_target, time_resolution) + sizeof target->time_resolution)
-		skeleton->rodata->slot_width = target->time_resolution;
+	skeleton->rodata->slot_width = target->time_resolution;
 	TARGET_SET_CONFIGURE(skeleton, target);
 	bpf_program__set_autoload(skeleton->progs.off_cpu_sleeping_spans, skeleton->rodata->take_spans);
 	const struct unwinder_maps maps = UNWINDER_MAPS(skeleton);
@@ -222,8 +219,7 @@ static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct off_cpu *off_cpu = instance;
 	off_cpu->host = host;
-	off_cpu->use_python =
-		off_cpu->use_tables && off_cpu->python_choice != PYTHON_NATIVE && IAPROF_HOST_HAS(host, intern_frame);
+	off_cpu->use_python = off_cpu->use_tables && off_cpu->python_choice != PYTHON_NATIVE;
 
 	struct bpf_log log = bpf_log_begin(host);
 	int result = programs_load(off_cpu);
@@ -267,8 +263,7 @@ static void describe_minimum(const struct off_cpu *off_cpu)
 static void follow_budget(struct off_cpu *off_cpu)
 {
 	const struct iaprof_host *host = off_cpu->host;
-	bool is_able =
-		off_cpu->short_choice == SHORT_SAMPLE && off_cpu->minimum && IAPROF_HOST_HAS(host, sample_stride);
+	bool is_able = off_cpu->short_choice == SHORT_SAMPLE && off_cpu->minimum;
 	uint64_t longest = is_able ? MINIMUM_MAX / off_cpu->minimum : 1;
 	uint32_t stride =
 		is_able ? host->sample_stride(host, longest < STRIDE_MAX ? (uint32_t)longest : STRIDE_MAX) : 1;

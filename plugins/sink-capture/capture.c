@@ -50,9 +50,8 @@ static int capture_configure(const struct iaprof_host *host, void *instance)
 	host->request(host, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_THREADS |
 				    IAPROF_REQUEST_RECORD_SPANS);
 	/* Stacks contain addresses of the Linux kernel. */
-	if (IAPROF_HOST_HAS(host, output_private))
-		host->output_private(host);
-	if (capture->times && IAPROF_HOST_HAS(host, request_times))
+	host->output_private(host);
+	if (capture->times)
 		host->request_times(host, capture->times);
 	return 0;
 }
@@ -129,10 +128,7 @@ static bool is_flush_due(struct capture *capture, uint64_t time)
 static int publish(const struct iaprof_host *host, struct capture *capture)
 {
 	int result = flush(host, capture);
-	if (result < 0)
-		return result;
-	return IAPROF_HOST_HAS(host, output_publish) ? host->output_publish(host, capture->output)
-						     : host->output_flush(host, capture->output);
+	return result < 0 ? result : host->output_publish(host, capture->output);
 }
 
 static int append(const struct iaprof_host *host, void *context, const struct iaprof_record *record)

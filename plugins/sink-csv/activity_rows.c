@@ -145,7 +145,7 @@ static void jobs_write(struct activity_rows *rows)
 			add_number(rows, job->waiting);
 			add_number(rows, job->busy);
 			add_number(rows, job->state == IAPROF_JOB_ABORTED);
-			add_text(rows, iaprof_track_thread(rows->activity, track, k) ?: "");
+			add_text(rows, track->threads[k] ?: "");
 			end_row(rows);
 		}
 		for (size_t k = 0; k < track->slot_count; k++) {

@@ -121,7 +121,7 @@ static int csv_configure(const struct iaprof_host *host, void *instance)
 	if (csv->rows == CSV_ROWS_EVENTS)
 		host->request(host, IAPROF_REQUEST_RECORD_SPANS);
 	/* Events contain Linux kernel addresses. */
-	if (csv->rows == CSV_ROWS_EVENTS && IAPROF_HOST_HAS(host, output_private))
+	if (csv->rows == CSV_ROWS_EVENTS)
 		host->output_private(host);
 	if (stacks || csv->text.lines) /* symbolization results are events, too */
 		stack_text_request(&csv->text, host);
@@ -225,7 +225,7 @@ static int write_lost(const struct iaprof_host *host, struct csv *csv, const str
 
 static int write_activity(const struct iaprof_host *host, struct csv *csv, const struct iaprof_profile *profile)
 {
-	struct activity_rows rows = { .activity = iaprof_profile_activity(profile), .row = &csv->row, .host = host };
+	struct activity_rows rows = { .activity = profile->activity, .row = &csv->row, .host = host };
 	if (!rows.activity || !(profile->flags & (IAPROF_PROFILE_FINAL | IAPROF_PROFILE_TOTAL)))
 		return 0;
 	rows.result = open_output(host, csv);

@@ -40,8 +40,7 @@ static int firefox_configure(const struct iaprof_host *host, void *instance)
 	const struct firefox *firefox = instance;
 	stack_text_request(&firefox->text, host);
 	host->request(host, IAPROF_REQUEST_THREADS | IAPROF_REQUEST_ACTIVITY);
-	if (IAPROF_HOST_HAS(host, request_times))
-		host->request_times(host, firefox->step);
+	host->request_times(host, firefox->step);
 	return 0;
 }
 
@@ -57,7 +56,7 @@ static void append_entry(struct text *text, size_t i, const char *key, const cha
 /* Appends metadata, findings and losses, which the viewer shows as information about the profile. */
 static void append_extra(struct text *text, const struct iaprof_profile *profile)
 {
-	const struct iaprof_activity *activity = iaprof_profile_activity(profile);
+	const struct iaprof_activity *activity = profile->activity;
 	text_append_string(text, ",\n\"extra\":[{\"label\":\"Run\",\"entries\":[");
 	for (size_t i = 0; profile->metadata && profile->metadata[i] && profile->metadata[i + 1]; i += 2)
 		append_entry(text, i, profile->metadata[i], profile->metadata[i + 1]);
@@ -180,7 +179,7 @@ static void append_counter(struct text *text, const struct iaprof_activity *acti
 /* Counters belong to a process in this format; ours are those of the machine, and shown with the first one. */
 static void append_counters(struct text *text, const struct iaprof_profile *profile, const struct threads *threads)
 {
-	const struct iaprof_activity *activity = iaprof_profile_activity(profile);
+	const struct iaprof_activity *activity = profile->activity;
 	size_t count = 0;
 	text_append_string(text, "[");
 	for (size_t i = 0; activity && threads->items.count && i < activity->counter_count; i++) {

@@ -36,7 +36,7 @@ struct thread_key {
 static struct thread *thread_get(struct threads *threads, struct string_table *keys, const struct timed_value *value)
 {
 	const struct iaprof_frame *root = root_of(threads, value);
-	struct iaprof_stack_origin origin = iaprof_profile_stack_origin(threads->profile, value->stack);
+	struct iaprof_stack_origin origin = iaprof_profile_stack(threads->profile, value->stack)->origin;
 	const struct thread_key key = { origin.thread, value->value_type, root->pid, root->kind == IAPROF_FRAME_LOST,
 					origin.tid };
 	bool is_new = false;

@@ -62,7 +62,7 @@ static int flamegraph_configure(const struct iaprof_host *host, void *instance)
 	struct flamegraph *flamegraph = instance;
 	flamegraph->code.launches.use_spans = flamegraph->text.spans;
 	stack_text_request(&flamegraph->text, host);
-	if (flamegraph->format == FORMAT_HTML && flamegraph->heatmap.row && IAPROF_HOST_HAS(host, request_times))
+	if (flamegraph->format == FORMAT_HTML && flamegraph->heatmap.row)
 		host->request_times(host, flamegraph->heatmap.row);
 	if (flamegraph->format == FORMAT_HTML)
 		host->request(host, IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_ACTIVITY | IAPROF_REQUEST_THREADS);

@@ -352,7 +352,7 @@ static void append_all(struct writer *writer, const struct code_stalls *stalls, 
 
 void page_code_append(struct text *text, struct page_code *code, const struct iaprof_profile *shown)
 {
-	bool has_runs = iaprof_profile_has_runs(shown);
+	bool has_runs = shown->before_profile;
 	/* A difference has no offsets. */
 	const struct iaprof_profile *profile = has_runs ? shown->after_profile : shown;
 	struct writer writer = { .text = text, .code = code };

@@ -111,8 +111,7 @@ static void append_events(const struct writing *writing, const struct iaprof_tra
 	text_append_string(writing->text, are_jobs ? ",\"jobs\":[" : ",\"calls\":[");
 	for (size_t i = 0; i < track->event_count; i++) {
 		text_append_string(writing->text, i ? "," : "");
-		(are_jobs ? append_job : append_call)(writing, &track->events[i],
-						      iaprof_track_thread(writing->activity, track, i));
+		(are_jobs ? append_job : append_call)(writing, &track->events[i], track->threads[i]);
 	}
 	text_append_string(writing->text, "]}");
 }
@@ -325,7 +324,7 @@ static bool has_gauge(const struct iaprof_activity *activity)
 
 void page_npu_append(struct text *text, const struct iaprof_profile *profile)
 {
-	struct writing writing = { .text = text, .activity = iaprof_profile_activity(profile) };
+	struct writing writing = { .text = text, .activity = profile->activity };
 	const struct iaprof_activity *activity = writing.activity;
 	if (!activity)
 		return;

@@ -14,7 +14,7 @@ struct page_times page_times_of(const struct iaprof_profile *profile, bool befor
 {
 	if (!(profile->flags & IAPROF_PROFILE_DIFFERENCE))
 		return (struct page_times){ .profile = before ? NULL : profile };
-	if (!iaprof_profile_has_runs(profile))
+	if (!profile->before_profile)
 		return (struct page_times){ 0 };
 	return (struct page_times){ .profile = before ? profile->before_profile : profile->after_profile,
 				    .stacks = before ? profile->before_stacks : profile->after_stacks };
@@ -23,8 +23,7 @@ struct page_times page_times_of(const struct iaprof_profile *profile, bool befor
 bool page_times_known(const struct page_times *times)
 {
 	const struct iaprof_profile *profile = times->profile;
-	return profile && profile->size >= offsetof(struct iaprof_profile, total_width) + sizeof profile->total_width &&
-	       profile->time_total_count && profile->time_width && profile->total_width;
+	return profile && profile->time_total_count && profile->time_width && profile->total_width;
 }
 
 /* Returns the origin of the slot numbers: both kinds start there, and nothing is earlier. */

@@ -54,7 +54,7 @@ static bool find_all(struct stack_origins *origins, const struct different_frame
 	bool good = true, has_several = false;
 	for (uint32_t i = 0; good && i < profile->stack_count; i++) {
 		struct iaprof_stack_origin origin = thread_of_stack(profile, i, threads);
-		const char *device = has_devices ? iaprof_profile_stack_origin(profile, i).device : NULL;
+		const char *device = has_devices ? iaprof_profile_stack(profile, i)->origin.device : NULL;
 		origins->threads[i] = origins->devices[i] = origins->spans[i] = STACK_ORIGIN_NONE;
 		if (origin.thread || origin.tid) {
 			const struct origin_key key = { origin.thread, STACK_ORIGIN_THREAD, origin.tid };

@@ -130,7 +130,7 @@ static int folded_profile(const struct iaprof_host *host, void *instance, const 
 		result = write_one(host, &rows, wanted);
 	else if (!rows.count || rows.rows[0].value_type == rows.rows[rows.count - 1].value_type)
 		result = write_file(host, &rows, 0, &(size_t){ 0 }, NULL);
-	else if (IAPROF_HOST_HAS(host, output_is_single) && host->output_is_single(host))
+	else if (host->output_is_single(host))
 		result = write_chosen(host, &rows);
 	else
 		result = write_each(host, &rows);

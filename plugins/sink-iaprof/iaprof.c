@@ -107,7 +107,7 @@ static int write_interval(const struct iaprof_host *host, struct stream *stream,
 		append_stalls(&text, &rows->rows[i]);
 		result = text_write(&text, host, stream->output);
 	}
-	append_counters(&text, iaprof_profile_activity(profile));
+	append_counters(&text, profile->activity);
 	for (size_t i = 0; i < profile->lost_count; i++) {
 		const struct iaprof_lost *lost = iaprof_profile_lost(profile, i);
 		append_lost(&text, "lost", lost, lost->count);

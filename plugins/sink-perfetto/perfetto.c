@@ -58,8 +58,7 @@ static int perfetto_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct perfetto *perfetto = instance;
 	host->request(host, IAPROF_REQUEST_THREADS | IAPROF_REQUEST_RECORD_SPANS);
-	if (IAPROF_HOST_HAS(host, request_times))
-		host->request_times(host, perfetto->step);
+	host->request_times(host, perfetto->step);
 	return 0;
 }
 

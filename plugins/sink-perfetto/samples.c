@@ -163,7 +163,7 @@ static void intern_stack(struct writer *writer, uint32_t index)
 /* Returns the thread that shows a stack's samples: the main thread of the process if it is not known. */
 static uint32_t thread_of(const struct iaprof_profile *profile, uint32_t stack, uint32_t pid)
 {
-	uint32_t tid = iaprof_profile_stack_origin(profile, stack).tid;
+	uint32_t tid = iaprof_profile_stack(profile, stack)->origin.tid;
 	return tid ? tid : pid;
 }
 
@@ -251,7 +251,8 @@ static void write_value(struct writer *writer, struct tracks *tracks, const stru
 	uint32_t tid = thread_of(writer->profile, value->stack, pid);
 	if (pid) {
 		tracks_find(tracks, &(struct track_key){ TRACK_THREAD, { pid, tid, 0 } }, 0);
-		tracks_name_thread(tracks, pid, tid, iaprof_profile_stack_origin(writer->profile, value->stack).thread);
+		tracks_name_thread(tracks, pid, tid,
+				   iaprof_profile_stack(writer->profile, value->stack)->origin.thread);
 	}
 	for (uint64_t i = 0; i < count && !writer->packets->result; i++)
 		write_sample(writer, value,

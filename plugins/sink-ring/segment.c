@@ -190,7 +190,7 @@ static void append_gap(struct segment *segment, uint64_t dropped)
 
 static void append_modules(struct segment *segment)
 {
-	for (size_t i = 0; i < iaprof_profile_module_count(segment->profile); i++) {
+	for (size_t i = 0; i < segment->profile->module_count; i++) {
 		const struct iaprof_module *module = iaprof_profile_module(segment->profile, i);
 		uint8_t bytes[IAPROF_MODULE_BUILD_ID_SIZE_MAX];
 		struct iaprof_record_module record = { 0 };
@@ -246,7 +246,7 @@ static uint32_t stack_id(struct segment *segment, uint32_t index)
 	if (segment->stacks.items[index])
 		return segment->stacks.items[index];
 	const struct iaprof_stack *stack = iaprof_profile_stack(segment->profile, index);
-	struct iaprof_stack_origin origin = iaprof_profile_stack_origin(segment->profile, index);
+	struct iaprof_stack_origin origin = iaprof_profile_stack(segment->profile, index)->origin;
 	uint32_t count = stack->frame_count < IAPROF_PROFILE_STACK_COUNT_MAX ? stack->frame_count
 									     : IAPROF_PROFILE_STACK_COUNT_MAX;
 	const struct iaprof_span *span = segment->spans ? iaprof_profile_stack_span(segment->profile, index) : NULL;

@@ -36,8 +36,7 @@ static int speedscope_configure(const struct iaprof_host *host, void *instance)
 {
 	const struct speedscope *speedscope = instance;
 	stack_text_request(&speedscope->text, host);
-	if (IAPROF_HOST_HAS(host, request_times))
-		host->request_times(host, speedscope->step);
+	host->request_times(host, speedscope->step);
 	return 0;
 }
 

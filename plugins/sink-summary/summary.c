@@ -186,7 +186,7 @@ static void append_json(struct text *text, const struct profile_summary *summary
 		append_function(text, summary, &summary->functions.items[i]);
 	}
 	text_append_string(text, "]");
-	append_findings(text, iaprof_profile_activity(profile));
+	append_findings(text, profile->activity);
 	append_lost(text, profile);
 	text_append_string(text, "}\n");
 }
@@ -194,7 +194,7 @@ static void append_json(struct text *text, const struct profile_summary *summary
 /* Appends a line for each finding with a remedy, and each loss: a run prints those as messages of their own. */
 static void append_warnings(struct text *text, const struct iaprof_profile *profile)
 {
-	const struct iaprof_activity *activity = iaprof_profile_activity(profile);
+	const struct iaprof_activity *activity = profile->activity;
 	for (size_t i = 0; activity && i < activity->finding_count; i++) {
 		const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
 		if (finding->severity < IAPROF_FINDING_WARNING)

@@ -232,7 +232,7 @@ static void add_value(struct model *model, const struct iaprof_profile *profile,
 	add_functions(model, profile, stack, &owner, value->value_type, value->value);
 	if (parts.kernel != UINT32_MAX)
 		add_device(model, profile, &parts, &owner, value->value_type, value->value);
-	struct iaprof_stack_origin origin = iaprof_profile_stack_origin(profile, value->stack);
+	struct iaprof_stack_origin origin = iaprof_profile_stack(profile, value->stack)->origin;
 	if (parts.program != UINT32_MAX)
 		add_process(model, &owner, value->value_type, &origin, value->value);
 }
@@ -273,8 +273,6 @@ static void add_losses(struct model *model, const struct iaprof_profile *profile
 
 static void add_jobs(struct model *model, const struct iaprof_profile *profile)
 {
-	if (profile->size < offsetof(struct iaprof_profile, jobs_aborted) + sizeof profile->jobs_aborted)
-		return;
 	model->last_jobs = profile->jobs_done + profile->jobs_aborted - model->jobs_done - model->jobs_aborted;
 	model->jobs_done = profile->jobs_done;
 	model->jobs_aborted = profile->jobs_aborted;
@@ -342,6 +340,6 @@ void model_add(struct model *model, const struct iaprof_profile *profile)
 		add_value(model, profile, iaprof_profile_value(profile, i));
 	add_losses(model, profile);
 	add_jobs(model, profile);
-	add_activity(model, iaprof_profile_activity(profile));
+	add_activity(model, profile->activity);
 	meters_advance(&model->meters, profile->end);
 }

@@ -47,8 +47,6 @@ static const struct iaprof_option options[] = {
 
 static int top_configure(const struct iaprof_host *host, void *instance)
 {
-	if (!IAPROF_HOST_HAS(host, screen_release))
-		return host->fail(host, ENOSYS, "this iaprof is too old for sink top (update it)");
 	host->default_interval(host, INTERVAL);
 	host->request(host, IAPROF_REQUEST_ACTIVITY | IAPROF_REQUEST_THREADS);
 	return 0;

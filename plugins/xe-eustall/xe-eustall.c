@@ -45,8 +45,7 @@ static void xe_eustall_check(const struct iaprof_host *host, void *instance)
 {
 	const struct xe_eustall *self = instance;
 
-	if (IAPROF_HOST_HAS(host, check_item))
-		devices_check(host, self->device);
+	devices_check(host, self->device);
 }
 
 /* Omits a GT. The failure of the first one is kept: it is the error if no GT can be sampled. */
@@ -214,7 +213,7 @@ static int xe_eustall_start(const struct iaprof_host *host, void *instance)
 		stream_handover_begin(self->from, host->clock(host));
 	if (!result)
 		result = samplers_start(self);
-	if (result || !IAPROF_HOST_HAS(host, sample_stride))
+	if (result)
 		return result;
 	follow_budget(host, self, 0);
 	result = host->on_timer(host, SECOND, follow_budget);

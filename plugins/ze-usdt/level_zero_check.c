@@ -263,6 +263,6 @@ void level_zero_check(const struct iaprof_host *host, bool wants_tracer, bool wa
 	rights_check_bpf(host);
 	if (wants_injection)
 		injection_check(host);
-	bpf_check_stack_depth(host, unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &(const char *){ NULL }));
+	bpf_check_stack_depth(host, unwinder_is_supported(BPF_PROG_TYPE_KPROBE, &(const char *){ NULL }));
 	processes_check(host);
 }

@@ -82,8 +82,7 @@ static void ze_usdt_check(const struct iaprof_host *host, void *instance)
 {
 	const struct ze_usdt *ze_usdt = instance;
 
-	if (IAPROF_HOST_HAS(host, check_item))
-		level_zero_check(host, ze_usdt->tracer != TRACER_NO, ze_usdt->tracer == TRACER_INJECT);
+	level_zero_check(host, ze_usdt->tracer != TRACER_NO, ze_usdt->tracer == TRACER_INJECT);
 }
 
 /* Preloads our tracer into the command that iaprof starts. */
@@ -91,9 +90,6 @@ static int tracer_preload(struct ze_usdt *ze_usdt, const char *path)
 {
 	const struct iaprof_host *host = ze_usdt->host;
 
-	if (!IAPROF_HOST_HAS(host, command_environment))
-		return host->fail(host, ENOTSUP,
-				  "this version of iaprof cannot change the command's environment (use tracer=no)");
 	/* ld.so(8): both characters end a path. */
 	if (strpbrk(path, ": "))
 		return host->fail(host, EINVAL,
@@ -242,12 +238,11 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 					      .take_kernel = ze_usdt->kernel,
 					      .handover = ze_usdt->handover.map,
 					      .use_spans = ze_usdt->spans && thread_contexts_are_wanted(host),
-					      .use_python = ze_usdt->python_choice != PYTHON_NATIVE &&
-							    IAPROF_HOST_HAS(host, intern_frame) };
+					      .use_python = ze_usdt->python_choice != PYTHON_NATIVE };
 	const char *reason = NULL;
 
 	if (ze_usdt->user && ze_usdt->unwind_choice == UNWIND_AUTO)
-		settings.use_tables = unwinder_is_supported(host, BPF_PROG_TYPE_KPROBE, &reason);
+		settings.use_tables = unwinder_is_supported(BPF_PROG_TYPE_KPROBE, &reason);
 	if (reason)
 		host->log(host, IAPROF_LOG_INFO, "launch stacks are unwound by frame pointers alone: %s", reason);
 	int result = programs_load(&ze_usdt->skeleton, host, &settings);

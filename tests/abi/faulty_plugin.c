@@ -286,7 +286,7 @@ static int start(const struct iaprof_host *host, void *instance)
 	value.header.time = UINT64_MAX;
 #endif
 	int result = 0;
-	/* Each member of the host can be called without IAPROF_HOST_HAS(). */
+	/* Each member of the host can be called. */
 	for (size_t i = offsetof(struct iaprof_host, clock); i < sizeof *host; i += sizeof(void *))
 		if (!*(const void *const *)((const char *)host + i))
 			return host->fail(host, ENOSYS, "member %zu of the host is NULL", i);

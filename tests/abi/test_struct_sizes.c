@@ -161,15 +161,6 @@ TEST(other_versions_are_refused)
 	expect_refusal(&other, "record schema");
 }
 
-TEST(plugin_sees_what_an_earlier_core_has)
-{
-	struct iaprof_host host = { .size = offsetof(struct iaprof_host, output_discard) };
-	memset(&host.clock, 0xff, sizeof host - offsetof(struct iaprof_host, clock));
-	ck_assert(IAPROF_HOST_HAS(&host, clock));
-	ck_assert(IAPROF_HOST_HAS(&host, output_close));
-	ck_assert(!IAPROF_HOST_HAS(&host, output_discard));
-}
-
 /* Captures of this schema were written by other versions of iaprof. */
 TEST(records_are_laid_out_as_in_captures)
 {

@@ -74,7 +74,7 @@ static int probe(const struct iaprof_host *host, void *instance)
 static void check(const struct iaprof_host *host, void *instance)
 {
 	const struct source *source = instance;
-	if (IAPROF_HOST_HAS(host, check_item) && source->check <= IAPROF_CHECK_MISSING)
+	if (source->check <= IAPROF_CHECK_MISSING)
 		host->check_item(host, (uint32_t)source->check, "what it needs", "level %lu\033[1m",
 				 (unsigned long)source->level);
 }

@@ -59,8 +59,6 @@ static int prepare(const struct iaprof_host *host, void *instance)
 {
 	struct source *source = instance;
 	int result = 0;
-	if (!IAPROF_HOST_HAS(host, on_mapped_file))
-		return host->fail(host, ENOSYS, "the core is too old");
 	if (source->name)
 		result = change(host, source->name, source->value, IAPROF_ENVIRONMENT_SET);
 	if (!result && source->path_name)

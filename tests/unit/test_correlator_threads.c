@@ -49,7 +49,7 @@ static uint64_t value_of(struct collector *of, uint32_t tid, const char *thread,
 	uint64_t sum = 0;
 	for (size_t i = 0; i < profile->value_count; i++) {
 		const struct iaprof_value *value = iaprof_profile_value(profile, i);
-		struct iaprof_stack_origin origin = iaprof_profile_stack_origin(profile, value->stack);
+		struct iaprof_stack_origin origin = iaprof_profile_stack(profile, value->stack)->origin;
 		if (origin.tid == tid && is_text(origin.thread, thread) && is_text(origin.device, device))
 			sum += value->value;
 	}

@@ -54,7 +54,7 @@ static uint64_t value_of(uint32_t tid, const char *name, size_t *stacks)
 	*stacks = profile->value_count;
 	for (size_t i = 0; i < profile->value_count; i++) {
 		const struct iaprof_value *value = iaprof_profile_value(profile, i);
-		struct iaprof_stack_origin origin = iaprof_profile_stack_origin(profile, value->stack);
+		struct iaprof_stack_origin origin = iaprof_profile_stack(profile, value->stack)->origin;
 		ck_assert_ptr_null(origin.device);
 		if (origin.tid == tid && (name ? origin.thread && !strcmp(origin.thread, name) : !origin.thread))
 			sum += value->value;
