@@ -111,7 +111,7 @@ static int profile(const struct iaprof_host *host, void *instance, const struct 
 		return host->fail(host, ENOMEM, "no memory for %zu values", profile->value_count);
 	size_t count = add_up(profile, rows);
 	int result = 0;
-	hottest->output = host->output_open(host, NULL);
+	hottest->output = host->output_open(host, NULL, 0);
 	if (!hottest->output)
 		result = -EIO; /* output_open() has reported the reason */
 	uint64_t written = 0;

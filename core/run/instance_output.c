@@ -10,12 +10,12 @@ static int output_result(const struct iaprof_host *host, int result, const struc
 	return result ? host->fail(host, result, "%s", error->text) : 0;
 }
 
-static struct iaprof_output *host_open(const struct iaprof_host *host, const char *variant)
+static struct iaprof_output *host_open(const struct iaprof_host *host, const char *variant, uint32_t flags)
 {
 	struct instance *instance = instance_of(host);
 	struct error error = { 0 };
 	instance->has_opened = true;
-	struct iaprof_output *output = output_open(&instance->output, variant, &error);
+	struct iaprof_output *output = output_open(&instance->output, variant, flags, &error);
 	if (output && array_push(&instance->outputs, output))
 		return output;
 	if (output) {
@@ -41,18 +41,6 @@ static int host_flush(const struct iaprof_host *host, struct iaprof_output *outp
 {
 	struct error error = { 0 };
 	return output_result(host, output_flush(output, &error), &error);
-}
-
-static int host_publish(const struct iaprof_host *host, struct iaprof_output *output)
-{
-	struct error error = { 0 };
-	return output_result(host, output_publish(output, &error), &error);
-}
-
-/* Also applies to open outputs: data written from here on is readable only by the owner. */
-static void host_private(const struct iaprof_host *host)
-{
-	instance_of(host)->output.is_private = true;
 }
 
 /* Returns whether a profile contains Linux kernel addresses, which reveal its address space randomization. */
@@ -121,6 +109,4 @@ void instance_output_host(struct iaprof_host *host)
 	host->output_close = host_close;
 	host->output_discard = host_discard;
 	host->output_is_single = host_is_single;
-	host->output_private = host_private;
-	host->output_publish = host_publish;
 }

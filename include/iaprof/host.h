@@ -108,6 +108,20 @@ enum iaprof_check_state {
 
 struct iaprof_output; /* an open output file, owned by the core */
 
+enum iaprof_output_flag {
+	/*
+	 * The file will contain sensitive data, such as Linux kernel addresses in records. It is created readable only
+	 * by its owner; other files follow the umask. Not needed for output of profile(): the core checks whether
+	 * frames contain such addresses.
+	 */
+	IAPROF_OUTPUT_PRIVATE = 1u << 0,
+	/*
+	 * The format is readable before the file is complete: the first output_flush() gives the file its final name,
+	 * and it is kept from then on, even if the run fails or is killed.
+	 */
+	IAPROF_OUTPUT_INCREMENTAL = 1u << 1
+};
+
 /* How host->command_environment() changes a variable. */
 enum iaprof_environment_change {
 	IAPROF_ENVIRONMENT_SET = 0,         /* replaces any earlier value */
@@ -270,11 +284,12 @@ struct iaprof_host {
 	/*
 	 * Sinks only: opens an output. The core takes the file name from the user's options; variant (NULL: none) is
 	 * inserted before its extension, for a sink that writes several files ("cpu" -> profile.cpu.folded); it is cut
-	 * off after 63 bytes, and '/', spaces and control bytes become '_'. The file is written under a temporary name,
-	 * which output_close() renames. Returns NULL on failure, after calling fail(). The output belongs to the core
-	 * and is valid until output_close() or output_discard(). On the sink's thread, or in prepare() and start().
+	 * off after 63 bytes, and '/', spaces and control bytes become '_'. flags: enum iaprof_output_flag. The file is
+	 * written under a temporary name, which output_close() renames. Returns NULL on failure, after calling fail().
+	 * The output belongs to the core and is valid until output_close() or output_discard(). On the sink's thread,
+	 * or in prepare() and start().
 	 */
-	struct iaprof_output *(*output_open)(const struct iaprof_host *host, const char *variant);
+	struct iaprof_output *(*output_open)(const struct iaprof_host *host, const char *variant, uint32_t flags);
 	/* Appends size bytes, buffered. Returns 0, or a negative errno after calling fail(); the sink must then stop
 	   writing. */
 	int (*output_write)(const struct iaprof_host *host, struct iaprof_output *output, const void *data,
@@ -363,19 +378,6 @@ struct iaprof_host {
 	void (*screen_release)(const struct iaprof_host *host);
 
 	/*
-	 * Sinks only, before output_open(): declares that the files will contain sensitive data, such as Linux kernel
-	 * addresses in records. They are created readable only by their owner; other files follow the umask. Not needed
-	 * for output of profile(): the core checks whether frames contain such addresses.
-	 */
-	void (*output_private)(const struct iaprof_host *host);
-	/*
-	 * Sinks only: like output_flush(), and also gives the file its final name, for formats that are readable before
-	 * the file is complete. The file is kept from then on, even if the run fails or is killed. Threads as
-	 * output_open().
-	 */
-	int (*output_publish)(const struct iaprof_host *host, struct iaprof_output *output);
-
-	/*
 	 * Sources only, in prepare(), and only with IAPROF_PLUGIN_NEEDS_PROCESSES: calls back with unwind tables, and
 	 * with the mappings of processes for which unwind_process() asked. On the loop's thread, between prepare() and
 	 * finish(): tables of the target's processes come before start(), and after stop() the run waits at most half a
@@ -435,7 +437,7 @@ struct iaprof_host {
 	 */
 	void (*delivery)(const struct iaprof_host *host, const struct iaprof_delivery *delivery);
 };
-IAPROF_ASSERT_SIZE(iaprof_host, 352);
+IAPROF_ASSERT_SIZE(iaprof_host, 336);
 
 /*
  * How far the time of a record may be ahead of the clock, and that of a measurement before start(), in ns: clocks of

@@ -183,7 +183,7 @@ int text_write(struct text *text, const struct iaprof_host *host, struct iaprof_
 
 int text_write_whole(struct text *text, const struct iaprof_host *host, const char *variant)
 {
-	struct iaprof_output *output = host->output_open(host, variant);
+	struct iaprof_output *output = host->output_open(host, variant, 0);
 	if (!output)
 		return -EIO;
 	int result = text_write(text, host, output);

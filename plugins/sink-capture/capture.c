@@ -49,8 +49,6 @@ static int capture_configure(const struct iaprof_host *host, void *instance)
 	const struct capture *capture = instance;
 	host->request(host, IAPROF_REQUEST_PRODUCERS | IAPROF_REQUEST_LISTINGS | IAPROF_REQUEST_THREADS |
 				    IAPROF_REQUEST_RECORD_SPANS);
-	/* Stacks contain addresses of the Linux kernel. */
-	host->output_private(host);
 	if (capture->times)
 		host->request_times(host, capture->times);
 	return 0;
@@ -107,7 +105,8 @@ static int open_output(const struct iaprof_host *host, struct capture *capture)
 {
 	if (capture->output)
 		return 0;
-	capture->output = host->output_open(host, NULL);
+	/* Stacks contain addresses of the Linux kernel. */
+	capture->output = host->output_open(host, NULL, IAPROF_OUTPUT_PRIVATE | IAPROF_OUTPUT_INCREMENTAL);
 	if (!capture->output)
 		return -EIO;
 	struct capture_file_header header;
@@ -128,7 +127,7 @@ static bool is_flush_due(struct capture *capture, uint64_t time)
 static int publish(const struct iaprof_host *host, struct capture *capture)
 {
 	int result = flush(host, capture);
-	return result < 0 ? result : host->output_publish(host, capture->output);
+	return result < 0 ? result : host->output_flush(host, capture->output);
 }
 
 static int append(const struct iaprof_host *host, void *context, const struct iaprof_record *record)

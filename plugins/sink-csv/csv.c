@@ -120,9 +120,6 @@ static int csv_configure(const struct iaprof_host *host, void *instance)
 				  "pid=, threads=, module=, annotate=, blame= and spans= require rows=stacks");
 	if (csv->rows == CSV_ROWS_EVENTS)
 		host->request(host, IAPROF_REQUEST_RECORD_SPANS);
-	/* Events contain Linux kernel addresses. */
-	if (csv->rows == CSV_ROWS_EVENTS)
-		host->output_private(host);
 	if (stacks || csv->text.lines) /* symbolization results are events, too */
 		stack_text_request(&csv->text, host);
 	return 0;
@@ -133,7 +130,8 @@ static int open_output(const struct iaprof_host *host, struct csv *csv)
 {
 	if (csv->output)
 		return 0;
-	csv->output = host->output_open(host, NULL);
+	/* Events contain Linux kernel addresses. */
+	csv->output = host->output_open(host, NULL, csv->rows == CSV_ROWS_EVENTS ? IAPROF_OUTPUT_PRIVATE : 0);
 	if (!csv->output)
 		return -EIO;
 	for (size_t i = 0; i < csv->row.column_count; i++)

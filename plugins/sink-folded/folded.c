@@ -49,7 +49,7 @@ static void append_before(struct text *line, const struct stack_rows *rows, cons
 static int write_file(const struct iaprof_host *host, const struct stack_rows *rows, size_t first, size_t *count,
 		      const char *variant)
 {
-	struct iaprof_output *output = host->output_open(host, variant);
+	struct iaprof_output *output = host->output_open(host, variant, 0);
 	if (!output)
 		return -EIO;
 	struct text line = { 0 };

@@ -28,7 +28,7 @@ static int open_output(const struct iaprof_host *host, struct stream *stream)
 	struct text text = { 0 };
 	if (stream->output)
 		return 0;
-	stream->output = host->output_open(host, NULL);
+	stream->output = host->output_open(host, NULL, 0);
 	if (!stream->output)
 		return -EIO;
 	text_append_string(&text, STREAM_UNKNOWN_FILE_TEXT);

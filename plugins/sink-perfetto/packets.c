@@ -38,7 +38,7 @@ void packets_write(struct packets *packets, const PerfettoTrace__Packet *packet)
 	if (packets->result)
 		return;
 	if (!packets->output) {
-		packets->output = packets->host->output_open(packets->host, NULL);
+		packets->output = packets->host->output_open(packets->host, NULL, 0);
 		if (!packets->output)
 			packets->result = -EIO;
 	}

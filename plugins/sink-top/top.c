@@ -105,7 +105,7 @@ static int top_start(const struct iaprof_host *host, void *instance)
 
 static int write_text(const struct iaprof_host *host, struct top *top, const struct iaprof_profile *profile)
 {
-	if (!top->output && !(top->output = host->output_open(host, NULL)))
+	if (!top->output && !(top->output = host->output_open(host, NULL, 0)))
 		return -EIO;
 	struct text text = { 0 };
 	struct view view = first_view(top);
@@ -141,7 +141,7 @@ static int top_finish(const struct iaprof_host *host, void *instance)
 	struct top *top = instance;
 	live_end(top->live, is_recorded(host));
 	top->live = NULL;
-	if (top->batch && !top->output && !(top->output = host->output_open(host, NULL)))
+	if (top->batch && !top->output && !(top->output = host->output_open(host, NULL, 0)))
 		return -EIO;
 	return top->output ? host->output_close(host, top->output) : 0;
 }

@@ -78,7 +78,7 @@ static int profile(const struct iaprof_host *host, void *instance, const struct 
 #ifdef FAULT_UNOPENED
 	return 0;
 #else
-	struct iaprof_output *output = host->output_open(host, NULL);
+	struct iaprof_output *output = host->output_open(host, NULL, 0);
 	int result = host->output_write(host, output, "text", 4);
 #ifdef FAULT_LEFT_OPEN
 	return result;

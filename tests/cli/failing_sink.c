@@ -94,7 +94,7 @@ static int open_output(const struct iaprof_host *host, struct sink *sink)
 {
 	if (sink->output || sink->leaves == UNOPENED)
 		return 0;
-	sink->output = host->output_open(host, NULL);
+	sink->output = host->output_open(host, NULL, 0);
 	int result = sink->output ? host->output_write(host, sink->output, "half\n", 5) : -EIO;
 	return result ? result : host->output_flush(host, sink->output);
 }

@@ -43,12 +43,13 @@ struct test_check_item {
 
 /* An output of a sink, in memory. Data has a NUL after its size bytes. */
 struct test_output {
-	char *variant; /* NULL none */
+	char *variant;  /* NULL none */
+	uint32_t flags; /* enum iaprof_output_flag */
 	char *data;
 	size_t size;
 	size_t flushed; /* what a reader has */
 	bool closed;    /* output_close() was called: the file is complete */
-	bool published; /* output_publish() was called */
+	bool renamed;   /* it has its final name: closed, or flushed with IAPROF_OUTPUT_INCREMENTAL */
 	bool discarded; /* output_discard() was called */
 };
 
@@ -76,7 +77,6 @@ struct test_host {
 	ARRAY(struct test_check_item) check_items;
 	char failure[4096]; /* fail(): "outer: inner", empty when nothing failed */
 	ARRAY(struct test_output *) outputs;
-	bool output_private;       /* output_private() was called */
 	uint32_t requested;        /* request(): enum iaprof_request */
 	uint64_t time_resolution;  /* request_times() */
 	ARRAY(char *) environment; /* command_environment(): "NAME=VALUE", when the target has a command_pid */

@@ -304,11 +304,12 @@ static void host_request_times(const struct iaprof_host *host, uint64_t resoluti
 	((struct test_host *)host->core)->time_resolution = resolution;
 }
 
-static struct iaprof_output *host_output_open(const struct iaprof_host *host, const char *variant)
+static struct iaprof_output *host_output_open(const struct iaprof_host *host, const char *variant, uint32_t flags)
 {
 	struct test_output *output = calloc(1, sizeof *output);
 	ck_assert_ptr_nonnull(output);
 	output->variant = variant ? strdup(variant) : NULL;
+	output->flags = flags;
 	output->data = calloc(1, 1);
 	ck_assert(array_push(&owner(host)->outputs, output));
 	return (struct iaprof_output *)output;
@@ -340,13 +341,14 @@ static int host_output_flush(const struct iaprof_host *host, struct iaprof_outpu
 	struct test_output *output = (struct test_output *)opaque;
 	ck_assert(!output->closed && !output->discarded);
 	output->flushed = output->size;
+	output->renamed |= (output->flags & IAPROF_OUTPUT_INCREMENTAL) != 0;
 	return 0;
 }
 
 static int host_output_close(const struct iaprof_host *host, struct iaprof_output *opaque)
 {
 	int result = host_output_flush(host, opaque);
-	((struct test_output *)opaque)->closed = true;
+	((struct test_output *)opaque)->closed = ((struct test_output *)opaque)->renamed = true;
 	return result;
 }
 
@@ -382,19 +384,6 @@ static int host_screen_take(const struct iaprof_host *host, const char *restore)
 
 static void host_screen_release(const struct iaprof_host *host)
 {
-}
-
-static void host_output_private(const struct iaprof_host *host)
-{
-	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
-	owner(host)->output_private = true;
-}
-
-static int host_output_publish(const struct iaprof_host *host, struct iaprof_output *opaque)
-{
-	int result = host_output_flush(host, opaque);
-	((struct test_output *)opaque)->published = true;
-	return result;
 }
 
 /* A test is one run. */
@@ -449,8 +438,6 @@ struct iaprof_host test_services(struct test_host *host)
 		.run_is_ending = host_run_is_ending,
 		.screen_take = host_screen_take,
 		.screen_release = host_screen_release,
-		.output_private = host_output_private,
-		.output_publish = host_output_publish,
 		.has_successor = host_has_successor,
 		.delivery = host_delivery,
 		.intern_frame = host_intern_frame,

@@ -51,7 +51,7 @@ static int send_output_request(const struct iaprof_host *host, uint32_t kind, co
 	return send_request(host, &(struct request){ .kind = kind, .number = remote->number });
 }
 
-static struct iaprof_output *host_open(const struct iaprof_host *host, const char *variant)
+static struct iaprof_output *host_open(const struct iaprof_host *host, const char *variant, uint32_t flags)
 {
 	struct remote_output *remote = malloc(sizeof *remote);
 	if (!remote) {
@@ -60,6 +60,7 @@ static struct iaprof_output *host_open(const struct iaprof_host *host, const cha
 	}
 	int number = send_request(host, &(struct request){ .kind = MESSAGE_OUTPUT_OPEN,
 							   .value = variant != NULL,
+							   .number = flags,
 							   .bytes = variant,
 							   .size = variant ? strlen(variant) : 0 });
 	remote->number = (uint32_t)number;
@@ -108,12 +109,6 @@ static int host_flush(const struct iaprof_host *host, struct iaprof_output *outp
 	return result ? result : send_output_request(host, MESSAGE_OUTPUT_FLUSH, output);
 }
 
-static int host_publish(const struct iaprof_host *host, struct iaprof_output *output)
-{
-	int result = send_rest(host, (void *)output);
-	return result ? result : send_output_request(host, MESSAGE_OUTPUT_PUBLISH, output);
-}
-
 static void host_discard(const struct iaprof_host *host, struct iaprof_output *output)
 {
 	(void)send_output_request(host, MESSAGE_OUTPUT_DISCARD, output);
@@ -137,11 +132,6 @@ static int host_is_single(const struct iaprof_host *host)
 	return send_request(host, &(struct request){ .kind = MESSAGE_OUTPUT_IS_SINGLE });
 }
 
-static void host_private(const struct iaprof_host *host)
-{
-	(void)send_request(host, &(struct request){ .kind = MESSAGE_OUTPUT_PRIVATE });
-}
-
 static int host_screen_take(const struct iaprof_host *host, const char *restore)
 {
 	return send_request(host, &(struct request){ .kind = MESSAGE_SCREEN_TAKE,
@@ -162,8 +152,6 @@ void isolated_outputs_host(struct iaprof_host *host)
 	host->output_close = host_close;
 	host->output_discard = host_discard;
 	host->output_is_single = host_is_single;
-	host->output_private = host_private;
-	host->output_publish = host_publish;
 	host->screen_take = host_screen_take;
 	host->screen_release = host_screen_release;
 }

@@ -10,14 +10,15 @@
 /* Requests that are served in a turn, so that messages are also taken. */
 #define REQUESTS_PER_TURN 64
 
-static int open_output(struct isolated_sink *sink, const struct iaprof_host *host, const char *variant)
+static int open_output(struct isolated_sink *sink, const struct iaprof_host *host, const struct message *request)
 {
 	uint32_t number = 0;
 	while (number < SINK_OUTPUTS_MAX && sink->outputs[number])
 		number++;
 	if (number == SINK_OUTPUTS_MAX)
 		return host->fail(host, EMFILE, "more than %d outputs are open", SINK_OUTPUTS_MAX);
-	sink->outputs[number] = host->output_open(host, variant);
+	sink->outputs[number] =
+		host->output_open(host, request->head.value ? request->bytes : NULL, request->head.number);
 	return sink->outputs[number] ? (int)number : -EIO;
 }
 
@@ -32,8 +33,6 @@ static int serve_output(struct isolated_sink *sink, const struct iaprof_host *ho
 		return host->output_write(host, output, request->bytes, request->size);
 	if (request->header.type == MESSAGE_OUTPUT_FLUSH)
 		return host->output_flush(host, output);
-	if (request->header.type == MESSAGE_OUTPUT_PUBLISH)
-		return host->output_publish(host, output);
 	sink->outputs[request->head.number] = NULL;
 	if (request->header.type == MESSAGE_OUTPUT_CLOSE)
 		return host->output_close(host, output);
@@ -46,16 +45,12 @@ static int serve(struct isolation *isolation, const struct message *request)
 	const struct iaprof_host *host = &isolation->instance->host;
 	switch (request->header.type) {
 	case MESSAGE_OUTPUT_OPEN:
-		return open_output(&isolation->sink, host, request->head.value ? request->bytes : NULL);
+		return open_output(&isolation->sink, host, request);
 	case MESSAGE_OUTPUT_WRITE:
 	case MESSAGE_OUTPUT_FLUSH:
-	case MESSAGE_OUTPUT_PUBLISH:
 	case MESSAGE_OUTPUT_CLOSE:
 	case MESSAGE_OUTPUT_DISCARD:
 		return serve_output(&isolation->sink, host, request);
-	case MESSAGE_OUTPUT_PRIVATE:
-		host->output_private(host);
-		return 0;
 	case MESSAGE_OUTPUT_IS_SINGLE:
 		return host->output_is_single(host);
 	case MESSAGE_SCREEN_TAKE:

@@ -36,13 +36,11 @@ enum message_kind {
 	 * From a sink's process, through a socket of its own; each has an ANSWER: value: a negative errno or a result;
 	 * bytes: the error. number: of the output.
 	 */
-	MESSAGE_OUTPUT_OPEN, /* bytes: the variant; value: 1 if there is one. The result is a number */
+	MESSAGE_OUTPUT_OPEN, /* bytes: the variant; value: 1 if there is one; number: flags. The result is a number */
 	MESSAGE_OUTPUT_WRITE,
 	MESSAGE_OUTPUT_FLUSH,
-	MESSAGE_OUTPUT_PUBLISH,
 	MESSAGE_OUTPUT_CLOSE,
 	MESSAGE_OUTPUT_DISCARD,
-	MESSAGE_OUTPUT_PRIVATE,
 	MESSAGE_OUTPUT_IS_SINGLE,
 	MESSAGE_SCREEN_TAKE, /* bytes: what restores the terminal */
 	MESSAGE_SCREEN_RELEASE,

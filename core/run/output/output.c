@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <iaprof/host.h>
 
 #include "base/cleanup.h"
 #include "base/format.h"
@@ -35,8 +36,9 @@ struct iaprof_output {
 	struct output_target *target;
 	char *path;      /* the final name */
 	int folder;      /* O_PATH descriptor of the folder of a regular file */
-	char *temporary; /* NULL: written in place, or published */
+	char *temporary; /* NULL: written in place, or renamed */
 	bool is_regular;
+	bool is_incremental; /* IAPROF_OUTPUT_INCREMENTAL */
 	size_t used;
 	char buffer[BUFFER_SIZE];
 };
@@ -162,7 +164,8 @@ static int open_stream(struct output_target *target, struct iaprof_output *outpu
 		      : 0;
 }
 
-struct iaprof_output *output_open(struct output_target *target, const char *variant, struct error *error)
+struct iaprof_output *output_open(struct output_target *target, const char *variant, uint32_t flags,
+				  struct error *error)
 {
 	struct iaprof_output *output = malloc(sizeof *output);
 	if (!output) {
@@ -170,11 +173,13 @@ struct iaprof_output *output_open(struct output_target *target, const char *vari
 		return NULL;
 	}
 	bool is_file = !is_standard_output(target->path) && target->descriptor < 0;
+	target->is_private |= (flags & IAPROF_OUTPUT_PRIVATE) != 0;
 	output->stream = STREAM_INIT;
 	output->target = target;
 	output->folder = -1;
 	output->temporary = NULL;
 	output->is_regular = false;
+	output->is_incremental = flags & IAPROF_OUTPUT_INCREMENTAL;
 	output->used = 0;
 	output->path = is_file ? path_of_variant(target, variant) : strdup(target->path);
 	int result = !output->path ? error_set(error, ENOMEM, "output %s: out of memory", target->path)
@@ -201,7 +206,7 @@ static int write_all(struct iaprof_output *output, const char *data, size_t size
 	return result ? error_set(error, result, "cannot write to %s: %s", name, strerror(-result)) : 0;
 }
 
-int output_flush(struct iaprof_output *output, struct error *error)
+static int write_buffer(struct iaprof_output *output, struct error *error)
 {
 	size_t used = output->used;
 	output->used = 0;
@@ -211,7 +216,7 @@ int output_flush(struct iaprof_output *output, struct error *error)
 int output_write(struct iaprof_output *output, const void *data, size_t size, struct error *error)
 {
 	if (size > sizeof output->buffer - output->used) {
-		int result = output_flush(output, error);
+		int result = write_buffer(output, error);
 		if (result)
 			return result;
 		if (size >= sizeof output->buffer)
@@ -259,15 +264,15 @@ static int rename_temporary(struct iaprof_output *output, struct error *error)
 	return 0;
 }
 
-int output_publish(struct iaprof_output *output, struct error *error)
+int output_flush(struct iaprof_output *output, struct error *error)
 {
-	int result = output_flush(output, error);
-	return result ? result : rename_temporary(output, error);
+	int result = write_buffer(output, error);
+	return result || !output->is_incremental ? result : rename_temporary(output, error);
 }
 
 int output_close(struct iaprof_output *output, struct error *error)
 {
-	int result = output_flush(output, error);
+	int result = write_buffer(output, error);
 	/* Some file systems report write errors only on close. */
 	if (!result && close(STEAL_DESCRIPTOR(output->stream.descriptor)))
 		result = error_set(error, errno, "cannot write to %s: %s", output->path, strerror(errno));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Output files of sinks. A regular file is written under a temporary name in its folder and renamed when it is closed
- * or published, so that a failed run leaves no partial file under the final name. "-" is standard output; existing
- * non-regular files (a pipe, /dev/null) are written in place, waiting for a reader only as long as the run allows
- * (output_target.h). An output is used by one thread.
+ * Output files of sinks. A regular file is written under a temporary name in its folder and renamed when it is closed,
+ * or flushed with IAPROF_OUTPUT_INCREMENTAL, so that a failed run leaves no partial file under the final name. "-" is
+ * standard output; existing non-regular files (a pipe, /dev/null) are written in place, waiting for a reader only as
+ * long as the run allows (output_target.h). An output is used by one thread.
  */
 #pragma once
 
@@ -14,12 +14,14 @@
 
 struct iaprof_output;
 
-/* variant: inserted before the extension; NULL if none. Returns NULL on failure. target must outlive the output. */
-struct iaprof_output *output_open(struct output_target *target, const char *variant, struct error *error);
+/*
+ * variant: inserted before the extension; NULL if none. flags: enum iaprof_output_flag. Returns NULL on failure. target
+ * must outlive the output.
+ */
+struct iaprof_output *output_open(struct output_target *target, const char *variant, uint32_t flags,
+				  struct error *error);
 int output_write(struct iaprof_output *output, const void *data, size_t size, struct error *error);
 int output_flush(struct iaprof_output *output, struct error *error);
-/* Flushes, and gives a file its final name early; it is kept from then on, even if the run fails. */
-int output_publish(struct iaprof_output *output, struct error *error);
 /* Removes all permissions of users other than the owner. */
 int output_make_private(struct iaprof_output *output, struct error *error);
 /* Returns its final name, for messages. */

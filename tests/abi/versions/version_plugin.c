@@ -99,7 +99,7 @@ static int finish(const struct iaprof_host *host, void *memory)
 	char text[128];
 	int length = snprintf(text, sizeof text, "number %lu, count %lu, sum %lu\n", (unsigned long)instance->number,
 			      (unsigned long)instance->count, (unsigned long)instance->sum);
-	struct iaprof_output *output = host->output_open(host, NULL);
+	struct iaprof_output *output = host->output_open(host, NULL, 0);
 	if (!output)
 		return -EIO;
 	int result = host->output_write(host, output, text, (size_t)length);
