@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A source in Rust: sends the available memory as a counter. The structs mirror those of iaprof/plugin.h, host.h and
-//! record.h as far as this source uses them: members are only ever appended there.
+//! record.h as far as this source uses them: within a version of the interface, members are only appended.
 use std::ffi::c_void;
 use std::os::raw::{c_char, c_int};
 use std::ptr::null;
@@ -22,19 +22,17 @@ type TimerCallback = extern "C" fn(host: *const Host, instance: *mut c_void, exp
 #[repr(C)]
 struct Host {
     size: u32,
-    abi_version: u32,
-    schema_version: u32,
     pad: u32,
     instance_name: *const c_char,
+    core: *const c_void,
     clock: unsafe extern "C" fn(*const Host) -> u64,
     log: unsafe extern "C" fn(*const Host, c_int, *const c_char, ...),
     fail: unsafe extern "C" fn(*const Host, c_int, *const c_char, ...) -> c_int,
+    request_to_has_successor: [*const c_void; 13],
     emit: unsafe extern "C" fn(*const Host, *const Batch) -> c_int,
+    advance: *const c_void,
     intern_string: unsafe extern "C" fn(*const Host, *const u8, usize) -> u32,
-    intern_stack: *const c_void,
-    declare_value_type: *const c_void,
-    lost: *const c_void,
-    metadata: *const c_void,
+    intern_stack_to_metadata: [*const c_void; 5],
     on_fd: *const c_void,
     remove_fd: *const c_void,
     on_timer: unsafe extern "C" fn(*const Host, u64, TimerCallback) -> c_int,
@@ -80,7 +78,7 @@ struct CounterValue {
 
 type Callback = extern "C" fn(*const Host, *mut c_void) -> c_int;
 
-/// struct iaprof_plugin, up to pad.
+/// struct iaprof_plugin, up to stop.
 #[repr(C)]
 struct Plugin {
     abi_version: u32,
@@ -92,22 +90,19 @@ struct Plugin {
     name: *const u8,
     version: *const u8,
     description: *const u8,
-    extension: *const u8,
     options: *const c_void,
     option_count: usize,
     instance_size: usize,
     configure: Option<Callback>,
     destroy: *const c_void,
-    probe: Option<Callback>,
+    check: *const c_void,
     prepare: Option<Callback>,
     start: Option<Callback>,
-    stop: Option<Callback>,
-    thread: *const c_void,
     finish: Option<Callback>,
-    records: *const c_void,
-    profile: *const c_void,
-    machine: u32,
-    pad: u32,
+    companions: *const c_void,
+    probe: Option<Callback>,
+    thread: *const c_void,
+    stop: Option<Callback>,
 }
 // iaprof calls a source on one thread, and the struct is constant.
 unsafe impl Sync for Plugin {}
@@ -171,22 +166,19 @@ static PLUGIN: Plugin = Plugin {
     name: b"memory\0".as_ptr(),
     version: b"1.0\0".as_ptr(),
     description: b"Available memory, as a counter\0".as_ptr(),
-    extension: null(),
     options: null(),
     option_count: 0,
     instance_size: 1, // there is no state
     configure: None,
     destroy: null(),
-    probe: None,
+    check: null(),
     prepare: None,
     start: Some(start),
-    stop: Some(stop),
-    thread: null(),
     finish: None,
-    records: null(),
-    profile: null(),
-    machine: 0,
-    pad: 0,
+    companions: null(),
+    probe: None,
+    thread: null(),
+    stop: Some(stop),
 };
 
 #[no_mangle]

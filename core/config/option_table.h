@@ -15,7 +15,7 @@ struct option_table {
 	size_t option_size;
 };
 
-/* Size of a row in release 0.1, before the first appended member. */
+/* Members from here on may be missing in a row. */
 #define OPTION_SIZE_MINIMUM offsetof(struct iaprof_option, alias)
 
 /* Validates a third-party table: names, types, offsets within instance_size, defaults in range. */

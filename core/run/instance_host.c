@@ -279,8 +279,6 @@ void instance_host_init(struct instance *instance)
 {
 	instance->host = (struct iaprof_host){
 		.size = sizeof instance->host,
-		.abi_version = IAPROF_ABI_VERSION,
-		.schema_version = IAPROF_SCHEMA_VERSION,
 		.instance_name = instance->name,
 		.clock = host_clock,
 		.log = host_log,

@@ -49,10 +49,10 @@ static void host_delivery(const struct iaprof_host *host, const struct iaprof_de
 	instance->services->delivery(instance->services->context, instance, &known);
 }
 
-static int host_screen_take(const struct iaprof_host *host, const char *restore)
+static int host_screen_acquire(const struct iaprof_host *host, const char *restore)
 {
 	struct instance *instance = instance_of(host);
-	int result = atomic_load(&instance->has_screen) ? -EBUSY : screen_take(restore ? restore : "");
+	int result = atomic_load(&instance->has_screen) ? -EBUSY : screen_acquire(restore ? restore : "");
 	if (!result) {
 		atomic_store(&instance->has_screen, true);
 		atomic_store(&instance->had_screen, true);
@@ -79,6 +79,6 @@ void instance_run_host(struct iaprof_host *host)
 	host->run_is_ending = host_run_is_ending;
 	host->has_successor = host_has_successor;
 	host->delivery = host_delivery;
-	host->screen_take = host_screen_take;
+	host->screen_acquire = host_screen_acquire;
 	host->screen_release = host_screen_release;
 }

@@ -3,7 +3,8 @@
  * iaprof/host.h - services that the core provides to a plugin instance.
  *
  * Every callback receives a host pointer, the same one from configure() to destroy(). A plugin does not link against
- * the core: all calls go through these members.
+ * the core: all calls go through the members of struct iaprof_host, which are grouped by the time in which they may be
+ * called.
  *
  * Threads: a member may be called from the threads that its comment names. "Any" means any thread of the instance,
  * between the start of prepare() and the return of finish(). Arguments are borrowed for the duration of the call: the
@@ -53,31 +54,30 @@ enum iaprof_target_flag {
 
 /* What to profile. Valid from prepare() on. */
 struct iaprof_target {
-	uint32_t size;        /* sizeof(struct iaprof_target) in the core */
-	uint32_t scope;       /* enum iaprof_scope */
-	const uint32_t *pids; /* IAPROF_SCOPE_PIDS: the processes; else NULL */
-	uint32_t pid_count;
-	uint32_t command_pid; /* the command's process, held before its exec until every start() has returned; 0 none */
-	uint64_t interval;    /* ns between profiles, as requested by the user; 0: a single profile at the end */
-	/*
-	 * Appended: a shorter struct lacks it. Time resolution that sinks or the core requested, in ns: time is divided
-	 * into slots of this length that begin at its multiples, and a source that aggregates samples does so per slot.
-	 * 0: times were not requested.
-	 */
-	uint64_t time_resolution;
+	uint32_t size;  /* sizeof(struct iaprof_target) in the core */
+	uint32_t scope; /* enum iaprof_scope */
 	uint32_t flags; /* enum iaprof_target_flag */
-	uint32_t pad;
-	/* Appended: for IAPROF_SCOPE_CGROUP. */
+	uint32_t pid_count;
+	const uint32_t *pids;      /* IAPROF_SCOPE_PIDS: the processes; else NULL */
+	uint32_t command_pid;      /* the command's process, held before its exec until every start() has returned; 0:
+				      none */
+	uint32_t cgroup_hierarchy; /* IAPROF_SCOPE_CGROUP: 0: cgroup v2; else the hierarchy's id in /proc/self/cgroup */
 	const char *cgroup;        /* its folder, such as /sys/fs/cgroup/system.slice/x.service; else NULL */
 	uint64_t cgroup_id;        /* inode number of that folder, which is kernfs_node.id in the Linux kernel */
-	uint32_t cgroup_hierarchy; /* 0: cgroup v2; else the hierarchy's id in /proc/self/cgroup */
-	uint32_t pad_cgroup;
-	/* Appended. Longest time in ns that a sink's finish() may wait without writing: afterwards the core regards the
-	   sink as stuck. In a run that a signal or a sink has ended, it is the time for all that the sink still has to
-	   do, to which only its CPU time is added. 0: no limit. */
+	uint64_t interval;         /* ns between profiles, as requested by the user; 0: a single profile at the end */
+	/*
+	 * Time resolution that sinks or the core requested, in ns: time is divided into slots of this length that begin
+	 * at its multiples, and a source that aggregates samples does so per slot. 0: times were not requested.
+	 */
+	uint64_t time_resolution;
+	/*
+	 * Longest time in ns that a sink's finish() may wait without writing: afterwards the core regards the sink as
+	 * stuck. In a run that a signal or a sink has ended, it is the time for all that the sink still has to do, to
+	 * which only its CPU time is added. 0: no limit.
+	 */
 	uint64_t finish_within;
 };
-IAPROF_ASSERT_SIZE(iaprof_target, 80);
+IAPROF_ASSERT_SIZE(iaprof_target, 72);
 
 /* Data that a sink requires; requested in configure(). */
 enum iaprof_request {
@@ -177,21 +177,20 @@ struct iaprof_delivery {
 IAPROF_ASSERT_SIZE(iaprof_delivery, 48);
 
 struct iaprof_host {
-	uint32_t size;           /* sizeof(struct iaprof_host) in the core */
-	uint32_t abi_version;    /* the core's IAPROF_ABI_VERSION */
-	uint32_t schema_version; /* the core's IAPROF_SCHEMA_VERSION */
+	uint32_t size; /* sizeof(struct iaprof_host) in the core */
 	uint32_t pad;
 	const char *instance_name; /* "cpu-stack", or "cpu-stack.ID" for a second instance; valid until destroy() */
+	void *core;                /* private to the core */
+
+	/* Always: all kinds of plugins, from configure() to destroy(). */
 
 	/* CLOCK_MONOTONIC now, in nanoseconds. Any thread. */
 	uint64_t (*clock)(const struct iaprof_host *host);
-
 	/*
 	 * Logs one line, without a newline, printf style; 2047 bytes at most, the rest is cut off. format may be NULL:
-	 * an empty line. Any thread, from configure() to destroy().
+	 * an empty line. Any thread.
 	 */
 	void (*log)(const struct iaprof_host *host, int level, const char *format, ...) IAPROF_PRINTF(3, 4);
-
 	/*
 	 * Reports why a callback fails: what failed and the remedy, without the instance's name and without a newline.
 	 * Returns error, made negative. Use: return host->fail(host, EPERM, "open stream: needs CAP_PERFMON"). Several
@@ -200,94 +199,192 @@ struct iaprof_host {
 	 */
 	int (*fail)(const struct iaprof_host *host, int error, const char *format, ...) IAPROF_PRINTF(3, 4);
 
+	/* Requirements: in configure(); check_item() in check(). */
+
+	/* Sinks: requests data; flags of enum iaprof_request, which are added to those of earlier calls. */
+	void (*request)(const struct iaprof_host *host, uint32_t flags);
 	/*
-	 * Sources only: puts a copy of a batch on the bus. Returns 0, or -EINVAL for a malformed record or batch (the
-	 * whole batch is rejected, the reason is reported, and the source is stopped). Batches of some 64 KiB cost
-	 * least; one of more than 16 MiB is handled as if the queue were full. A full queue is not an error and needs
-	 * no code: the core drops samples, launches, calls, jobs, histograms and counter values, and counts them as
-	 * lost; it still accepts all other records, such as devices and kernels, unless the queue is far over its
-	 * limit. (Cores of release 0.1 returned -ENOSPC then.) A lossless source (IAPROF_PLUGIN_LOSSLESS) waits
-	 * instead.
+	 * Sinks: requests time-resolved values (struct iaprof_profile.times) in the profile of the run, in slots of
+	 * resolution nanoseconds, raised to IAPROF_TIME_RESOLUTION_MIN if smaller. The finest resolution requested by
+	 * any sink applies to all. Profiles of intervals have no times.
+	 */
+	void (*request_times)(const struct iaprof_host *host, uint64_t resolution);
+	/*
+	 * Sinks with IAPROF_PLUGIN_INTERVALS: sets the interval for calls of profile(), in nanoseconds (raised to 1 ms
+	 * if smaller), for runs where the user requested none. If several sinks call this, the shortest interval
+	 * applies to all of them. Recorded data (IAPROF_TARGET_RECORDED) still yields a single profile.
+	 */
+	void (*default_interval)(const struct iaprof_host *host, uint64_t interval);
+	/*
+	 * Sources: marks this instance as reading recorded or remote data. It does not need the process table even if
+	 * its plugin has IAPROF_PLUGIN_NEEDS_PROCESSES, requires no privileges on this machine, and emit() waits as for
+	 * IAPROF_PLUGIN_LOSSLESS.
+	 */
+	void (*offline)(const struct iaprof_host *host);
+	/*
+	 * Reports one requirement of a complete profile, or of a sink, its state (enum iaprof_check_state), and if it
+	 * is missing, the command or setting that provides it. name: "Linux kernel", "debug information of
+	 * /usr/bin/program"; the format is printf style, one line without a newline, of which 1023 bytes are kept.
+	 * name and format may be NULL: "".
+	 */
+	void (*check_item)(const struct iaprof_host *host, uint32_t state, const char *name, const char *format, ...)
+		IAPROF_PRINTF(4, 5);
+
+	/* The run: from prepare() to the return of finish(). */
+
+	/* Sources and sinks: returns what to profile; valid until destroy(). */
+	const struct iaprof_target *(*target)(const struct iaprof_host *host);
+	/*
+	 * Sources, in prepare(): changes a variable in the environment of the command that iaprof runs (enum
+	 * iaprof_environment_change). Later changes of a variable build on earlier ones. Returns 0; -ENOENT if there is
+	 * no command; -EINVAL if name is NULL, empty, or contains '=', or if how is unknown; -E2BIG if all changes
+	 * together exceed 60,000 bytes; -ENOMEM. value NULL means "".
+	 */
+	int (*command_environment)(const struct iaprof_host *host, const char *name, const char *value, uint32_t how);
+	/*
+	 * Sources, from start() to stop(), on the loop's thread: returns N if the source should keep one of N samples,
+	 * whose value is then that of all N. 1, unless the user set a budget of CPU time that the run exceeds. The
+	 * number changes in both directions during the run: call this about once a second. longest: the largest number
+	 * with which the source is still useful, such as one sample per second; the result does not exceed it.
+	 */
+	uint32_t (*sample_stride)(const struct iaprof_host *host, uint32_t longest);
+	/* Sources: states that there is nothing more to send (end of file): callbacks of descriptors and timers are not
+	   called again. The run ends when every source has finished. Further calls have no effect. Any thread. */
+	void (*finished)(const struct iaprof_host *host);
+	/* Sinks: ends the run cleanly, as the first Ctrl-C does. Any thread. */
+	void (*end_run)(const struct iaprof_host *host);
+	/* Sinks: returns 1 once end_run() was called or a signal requested the same, otherwise 0. Any thread. */
+	int (*run_is_ending)(const struct iaprof_host *host);
+	/*
+	 * Sinks: states what became of the items that the sink passes on, for the metrics of the run
+	 * (iaprof-prometheus(7)). The struct is copied. Call it after each change. Any thread.
+	 */
+	void (*delivery)(const struct iaprof_host *host, const struct iaprof_delivery *delivery);
+	/*
+	 * Sinks, in finish(), on the sink's thread: returns 1 if an instance of the same plugin and name takes the
+	 * place of this one in the same process (after SIGHUP, or when the run has used too much memory), so that what
+	 * was not delivered can be left to it in a variable of the plugin; otherwise 0. Its start() is called after
+	 * this finish().
+	 */
+	int (*has_successor)(const struct iaprof_host *host);
+
+	/* Records: sources, from prepare() to the return of finish(). Any thread. */
+
+	/*
+	 * Puts a copy of a batch on the bus. Returns 0, or -EINVAL for a malformed record or batch (the whole batch is
+	 * rejected, the reason is reported, and the source is stopped). Batches of some 64 KiB cost least; one of more
+	 * than 16 MiB is handled as if the queue were full. A full queue is not an error and needs no code: the core
+	 * drops samples, launches, calls, jobs, histograms and counter values, and counts them as lost; it still
+	 * accepts all other records, such as devices and kernels, unless the queue is far over its limit. A lossless
+	 * source (IAPROF_PLUGIN_LOSSLESS) waits instead.
 	 *
 	 * The core drops these records and counts them as lost, with the reason: those of a type that it does not know;
 	 * those whose time is more than IAPROF_TIME_AHEAD_MAX ahead of the clock; samples, stall samples, calls, jobs,
 	 * histograms and counter values that ended more than IAPROF_TIME_AHEAD_MAX before start() was called; and
 	 * values of counters that the source has not declared. Records of a device that the source has not declared are
-	 * used, and counted as lost; the first 1024 devices are checked. Lossless sources may send all of them. Any
-	 * thread.
+	 * used, and counted as lost; the first 1024 devices are checked. Lossless sources may send all of them.
 	 */
 	int (*emit)(const struct iaprof_host *host, const struct iaprof_batch *batch);
-
 	/*
-	 * Sources only: returns the id of a string of length bytes (need not be NUL-terminated; truncated at a NUL and
-	 * at IAPROF_STRING_LENGTH_MAX). Valid for the whole run. 0 for an empty string, NULL, or when out of memory.
-	 * Any thread.
+	 * States that all CODE_OBJECT, KERNEL (with an address), LAUNCH and DEVICE_ACTIVITY records of this source up
+	 * to time, in ns of CLOCK_MONOTONIC, were passed to emit(). Stall samples and jobs of any source up to that
+	 * time need not wait for them any longer; a source that never calls this makes them wait up to two seconds
+	 * (COUNTER in iaprof/record.h has the exception). Call it several times a second, also when there was nothing
+	 * to send. Such records that are sent later with an earlier time still take effect, and are counted as lost
+	 * with the reason, because samples may have been attributed without them. An earlier time than before has no
+	 * effect. Returns 0, or -EINVAL if time is more than IAPROF_TIME_AHEAD_MAX ahead of the clock. The order of
+	 * calls of emit() and advance() is that in which they return.
+	 */
+	int (*advance)(const struct iaprof_host *host, uint64_t time);
+	/*
+	 * Returns the id of a string of length bytes (need not be NUL-terminated; truncated at a NUL and at
+	 * IAPROF_STRING_LENGTH_MAX). Valid for the whole run. 0 for an empty string, NULL, or when out of memory.
 	 */
 	uint32_t (*intern_string)(const struct iaprof_host *host, const char *text, size_t length);
-
 	/*
-	 * Sources only: returns the id of a stack of count addresses, leaf first, of process pid, or of the Linux
-	 * kernel if pid is 0. The id may be used in records sent within 5 seconds; for later records call this again,
-	 * because the same stack may have a different id by then. 0 if count is 0, addresses is NULL, or when out of
-	 * memory; truncated at IAPROF_STACK_DEPTH_MAX. Any thread.
+	 * Returns the id of a stack of count addresses, leaf first, of process pid, or of the Linux kernel if pid is 0.
+	 * The id may be used in records sent within 5 seconds; for later records call this again, because the same
+	 * stack may have a different id by then. 0 if count is 0, addresses is NULL, or when out of memory; truncated
+	 * at IAPROF_STACK_DEPTH_MAX.
 	 */
 	uint32_t (*intern_stack)(const struct iaprof_host *host, uint32_t pid, const uint64_t *addresses, size_t count);
-
 	/*
-	 * Sources only: returns the id of a value type, valid for the whole run; see struct iaprof_record_value_type. 0
-	 * if name or unit is NULL, if both together are longer than 254 bytes, or when out of memory. Any thread.
+	 * Returns the id of a frame by name, which is an element of user stacks with IAPROF_STACK_NAMED_FRAME added.
+	 * Valid for the whole run. 0 if frame is NULL or has no name, when out of memory, or if the run has
+	 * IAPROF_NAMED_FRAMES_MAX.
+	 */
+	uint32_t (*intern_frame)(const struct iaprof_host *host, const struct iaprof_named_frame *frame);
+	/*
+	 * Returns the id of a value type, valid for the whole run; see struct iaprof_record_value_type. 0 if name or
+	 * unit is NULL, if both together are longer than 254 bytes, or when out of memory.
 	 */
 	uint32_t (*declare_value_type)(const struct iaprof_host *host, const char *name, const char *unit,
 				       uint64_t period);
-
 	/*
-	 * Sources only: records a loss whose time range ends now; see struct iaprof_record_lost. value_type may be 0;
-	 * reason NULL means "". Put on the bus even if the queue is full. Any thread.
+	 * Records a loss whose time range ends now; see struct iaprof_record_lost. value_type may be 0; reason NULL
+	 * means "". Put on the bus even if the queue is full.
 	 */
 	void (*lost)(const struct iaprof_host *host, const char *reason, uint64_t begin, uint64_t count,
 		     uint32_t value_type, uint64_t value);
-
-	/* Sources only: sends a METADATA record. The value has at most 1023 bytes, the rest is cut off; key and format
-	   may be NULL: "". Any thread. */
+	/* Sends a METADATA record. The value has at most 1023 bytes, the rest is cut off; key and format may be NULL:
+	   "". */
 	void (*metadata)(const struct iaprof_host *host, const char *key, const char *format, ...) IAPROF_PRINTF(3, 4);
 
-	/*
-	 * Sources only: adds fd to the core's epoll loop, which calls back on any of events (EPOLLIN, ...). The plugin
-	 * keeps ownership of fd and closes it after remove_fd() or in destroy(). Callbacks run on the loop's thread,
-	 * from start() to stop(), and must return within about a millisecond: do a bounded amount of work, the callback
-	 * is called again. Returns 0; -EINVAL if callback is NULL; -ENOMEM; or what epoll_ctl(2) fails with, such as
-	 * -EEXIST for a descriptor that was added already. Loop thread: prepare(), start() and callbacks.
-	 */
-	int (*on_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback);
-	/* Removes fd, also in its own callback. Returns 0, or -ENOENT if it was not added. Same threads, and
-	   destroy(). */
-	int (*remove_fd)(const struct iaprof_host *host, int fd);
+	/* The loop: sources, in prepare(), start() and callbacks on the loop's thread. */
 
 	/*
-	 * Sources only: calls back every period nanoseconds, raised to 1 ms if smaller, until the source is stopped.
-	 * Several timers may run. Returns 0; -EINVAL if period is 0 or callback is NULL; -ENOMEM; or what
-	 * timerfd_create(2) or epoll_ctl(2) fails with. Same threads as on_fd.
+	 * Adds fd to the core's epoll loop, which calls back on any of events (EPOLLIN, ...). The plugin keeps
+	 * ownership of fd and closes it after remove_fd() or in destroy(). Callbacks run on the loop's thread, from
+	 * start() to stop(), and must return within about a millisecond: do a bounded amount of work, the callback is
+	 * called again. Returns 0; -EINVAL if callback is NULL; -ENOMEM; or what epoll_ctl(2) fails with, such as
+	 * -EEXIST for a descriptor that was added already.
+	 */
+	int (*on_fd)(const struct iaprof_host *host, int fd, uint32_t events, iaprof_on_fd *callback);
+	/* Removes fd, also in its own callback and in destroy(). Returns 0, or -ENOENT if it was not added. */
+	int (*remove_fd)(const struct iaprof_host *host, int fd);
+	/*
+	 * Calls back every period nanoseconds, raised to 1 ms if smaller, until the source is stopped. Several timers
+	 * may run. Returns 0; -EINVAL if period is 0 or callback is NULL; -ENOMEM; or what timerfd_create(2) or
+	 * epoll_ctl(2) fails with.
 	 */
 	int (*on_timer)(const struct iaprof_host *host, uint64_t period, iaprof_on_timer *callback);
 
-	/* Returns what to profile; valid until destroy(). Sources and sinks, prepare() to finish(). */
-	const struct iaprof_target *(*target)(const struct iaprof_host *host);
-
-	/* Marks a source as having nothing more to send (end of file): its callbacks of descriptors and timers are not
-	   called again. The run ends when every source has finished. Further calls have no effect. Any thread. */
-	void (*finished)(const struct iaprof_host *host);
-
-	/* Sinks only, in configure(): requests data; flags of enum iaprof_request, which are added to those of earlier
-	   calls. */
-	void (*request)(const struct iaprof_host *host, uint32_t flags);
+	/* Code of processes: sources with IAPROF_PLUGIN_NEEDS_PROCESSES, on the loop's thread. */
 
 	/*
-	 * Sinks only: opens an output. The core takes the file name from the user's options; variant (NULL: none) is
-	 * inserted before its extension, for a sink that writes several files ("cpu" -> profile.cpu.folded); it is cut
-	 * off after 63 bytes, and '/', spaces and control bytes become '_'. flags: enum iaprof_output_flag. The file is
-	 * written under a temporary name, which output_close() renames. Returns NULL on failure, after calling fail().
-	 * The output belongs to the core and is valid until output_close() or output_discard(). On the sink's thread,
-	 * or in prepare() and start().
+	 * In prepare(): calls back for each file with an executable mapping in the target's processes (iaprof_target;
+	 * for a command: in any process): existing mappings after start() (before it in an instance that takes the
+	 * place of another one), later ones within about 100 ms. Normally called once per file, for the first process
+	 * seen to map it; the callback must handle repeated files, and processes or files that have since disappeared.
+	 * Until stop(). Returns 0; -EINVAL without that flag, if callback is NULL, or for a second call; -ENOMEM.
+	 */
+	int (*on_mapped_file)(const struct iaprof_host *host, iaprof_on_mapped_file *callback);
+	/*
+	 * In prepare(): calls back with unwind tables, and with the mappings of processes for which unwind_process()
+	 * asked. Between prepare() and finish(): tables of the target's processes come before start(), and after stop()
+	 * the run waits at most half a second for what was asked for. Returns 0; -EINVAL without that flag, if callback
+	 * is NULL, or for a second call; -ENOTSUP if the host makes no tables; or another negative errno.
+	 */
+	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
+	/*
+	 * Asks for the mappings of a process and the tables of the files that it has mapped. They are sent within
+	 * milliseconds, and again when the mappings change; mappings of files that are still being read are left out
+	 * until then. A process that has ended has mappings, too; about a second after its end it is sent without any.
+	 * A fork of a process that was asked for is sent without being asked for. execution: the number of execve(2)
+	 * calls so far (task_struct.self_exec_id), which is sent back, so that the mappings of one program are not used
+	 * for the next one in the same process. May be called for each sample that needs it; ignored without
+	 * on_unwind().
+	 */
+	void (*unwind_process)(const struct iaprof_host *host, uint32_t pid, uint64_t execution);
+
+	/* Output: sinks, on the sink's thread, or in prepare() and start(). */
+
+	/*
+	 * Opens an output. The core takes the file name from the user's options; variant (NULL: none) is inserted
+	 * before its extension, for a sink that writes several files ("cpu" -> profile.cpu.folded); it is cut off after
+	 * 63 bytes, and '/', spaces and control bytes become '_'. flags: enum iaprof_output_flag. The file is written
+	 * under a temporary name, which output_close() renames. Returns NULL on failure, after calling fail(). The
+	 * output belongs to the core and is valid until output_close() or output_discard().
 	 */
 	struct iaprof_output *(*output_open)(const struct iaprof_host *host, const char *variant, uint32_t flags);
 	/* Appends size bytes, buffered. Returns 0, or a negative errno after calling fail(); the sink must then stop
@@ -302,142 +399,21 @@ struct iaprof_host {
 	/* Discards the output, for a sink that fails. The core does this for outputs left open, which are an error
 	   after finish(). */
 	void (*output_discard)(const struct iaprof_host *host, struct iaprof_output *output);
-
-	void *core; /* private to the core */
-
-	/*
-	 * Sources only, in prepare(): changes a variable in the environment of the command that iaprof runs (enum
-	 * iaprof_environment_change). Later changes of a variable build on earlier ones. Returns 0; -ENOENT if there is
-	 * no command; -EINVAL if name is NULL, empty, or contains '=', or if how is unknown; -E2BIG if all changes
-	 * together exceed 60,000 bytes; -ENOMEM. value NULL means "".
-	 */
-	int (*command_environment)(const struct iaprof_host *host, const char *name, const char *value, uint32_t how);
-
-	/*
-	 * Sources only, in prepare(), and only with IAPROF_PLUGIN_NEEDS_PROCESSES: calls back for each file with an
-	 * executable mapping in the target's processes (iaprof_target; for a command: in any process): existing
-	 * mappings after start() (before it in an instance that takes the place of another one), later ones within
-	 * about 100 ms. Normally called once per file, for the first process seen to map it; the callback must handle
-	 * repeated files, and processes or files that have since disappeared. On the loop's thread, until stop().
-	 * Returns 0; -EINVAL without that flag, if callback is NULL, or for a second call; -ENOMEM.
-	 */
-	int (*on_mapped_file)(const struct iaprof_host *host, iaprof_on_mapped_file *callback);
-
-	/*
-	 * In check(): reports one requirement of a complete profile, or of a sink, its state (enum iaprof_check_state),
-	 * and if it is missing, the command or setting that provides it. name: "Linux kernel", "debug information of
-	 * /usr/bin/program"; the format is printf style, one line without a newline, of which 1023 bytes are kept.
-	 * name and format may be NULL: "".
-	 */
-	void (*check_item)(const struct iaprof_host *host, uint32_t state, const char *name, const char *format, ...)
-		IAPROF_PRINTF(4, 5);
-
-	/*
-	 * Sinks only: returns 1 if the output is standard output, a FIFO or a device, which can be opened only once
-	 * (output_open() fails for a second variant); otherwise 0. From prepare() on; on the sink's thread.
-	 */
+	/* Returns 1 if the output is standard output, a FIFO or a device, which can be opened only once (output_open()
+	   fails for a second variant); otherwise 0. */
 	int (*output_is_single)(const struct iaprof_host *host);
-
 	/*
-	 * Sources only, in configure(): marks this instance as reading recorded or remote data. It does not need the
-	 * process table even if its plugin has IAPROF_PLUGIN_NEEDS_PROCESSES, requires no privileges on this machine,
-	 * and emit() waits as for IAPROF_PLUGIN_LOSSLESS.
+	 * Acquires the terminal on standard output for full-screen output. Until screen_release(), messages to the same
+	 * terminal are held back and there is no status line. If the program terminates abruptly, it writes restore (at
+	 * most 255 bytes) and restores the current terminal modes; the sink does both itself before screen_release().
+	 * restore may be NULL: "". Returns 0; -ENOTTY if standard output is not a terminal; -EBUSY if a sink holds it
+	 * already; -EINVAL if restore is longer. Any thread; the core releases a terminal still held in destroy().
 	 */
-	void (*offline)(const struct iaprof_host *host);
-
-	/*
-	 * Sinks only, in configure(): requests time-resolved values (struct iaprof_profile.times) in the profile of the
-	 * run, in slots of resolution nanoseconds, raised to IAPROF_TIME_RESOLUTION_MIN if smaller. The finest
-	 * resolution requested by any sink applies to all. Profiles of intervals have no times.
-	 */
-	void (*request_times)(const struct iaprof_host *host, uint64_t resolution);
-
-	/*
-	 * Sinks only, in configure(), and only with IAPROF_PLUGIN_INTERVALS: sets the interval for calls of profile(),
-	 * in nanoseconds (raised to 1 ms if smaller), for runs where the user requested none. If several sinks call
-	 * this, the shortest interval applies to all of them. Recorded data (IAPROF_TARGET_RECORDED) still yields a
-	 * single profile.
-	 */
-	void (*default_interval)(const struct iaprof_host *host, uint64_t interval);
-
-	/* Sinks only: ends the run cleanly, as the first Ctrl-C does. Any thread, until finish() returns. */
-	void (*end_run)(const struct iaprof_host *host);
-	/* Sinks only: returns 1 once end_run() was called or a signal requested the same, otherwise 0. Threads as
-	   end_run(). */
-	int (*run_is_ending)(const struct iaprof_host *host);
-
-	/*
-	 * Sinks only: acquires the terminal on standard output for full-screen output. Until screen_release(), messages
-	 * to the same terminal are held back and there is no status line. If the program terminates abruptly, it writes
-	 * restore (at most 255 bytes) and restores the current terminal modes; the sink does both itself before
-	 * screen_release(). restore may be NULL: "". Returns 0; -ENOTTY if standard output is not a terminal; -EBUSY if
-	 * a sink holds it already; -EINVAL if restore is longer. Threads as end_run(); the core releases a terminal
-	 * still held in destroy().
-	 */
-	int (*screen_take)(const struct iaprof_host *host, const char *restore);
+	int (*screen_acquire)(const struct iaprof_host *host, const char *restore);
+	/* Any thread. */
 	void (*screen_release)(const struct iaprof_host *host);
-
-	/*
-	 * Sources only, in prepare(), and only with IAPROF_PLUGIN_NEEDS_PROCESSES: calls back with unwind tables, and
-	 * with the mappings of processes for which unwind_process() asked. On the loop's thread, between prepare() and
-	 * finish(): tables of the target's processes come before start(), and after stop() the run waits at most half a
-	 * second for what was asked for. Returns 0; -EINVAL without that flag, if callback is NULL, or for a second
-	 * call; -ENOTSUP if the host makes no tables; or another negative errno.
-	 */
-	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
-	/*
-	 * Asks for the mappings of a process and the tables of the files that it has mapped. They are sent within
-	 * milliseconds, and again when the mappings change; mappings of files that are still being read are left out
-	 * until then. A process that has ended has mappings, too; about a second after its end it is sent without any.
-	 * A fork of a process that was asked for is sent without being asked for. execution: the number of execve(2)
-	 * calls so far (task_struct.self_exec_id), which is sent back, so that the mappings of one program are not used
-	 * for the next one in the same process. May be called for each sample that needs it; ignored without
-	 * on_unwind(). On the loop's thread.
-	 */
-	void (*unwind_process)(const struct iaprof_host *host, uint32_t pid, uint64_t execution);
-
-	/*
-	 * Sources only: returns the id of a frame by name, which is an element of user stacks with
-	 * IAPROF_STACK_NAMED_FRAME added. Valid for the whole run. 0 if frame is NULL or has no name, when out of
-	 * memory, or if the run has IAPROF_NAMED_FRAMES_MAX. Any thread.
-	 */
-	uint32_t (*intern_frame)(const struct iaprof_host *host, const struct iaprof_named_frame *frame);
-
-	/*
-	 * Sources only: states that all CODE_OBJECT, KERNEL (with an address), LAUNCH and DEVICE_ACTIVITY records of
-	 * this source up to time, in ns of CLOCK_MONOTONIC, were passed to emit(). Stall samples and jobs of any source
-	 * up to that time need not wait for them any longer; a source that never calls this makes them wait up to two
-	 * seconds (COUNTER in iaprof/record.h has the exception). Call it several times a second, also when there was
-	 * nothing to send. Such records that are sent later with an earlier time still take effect, and are counted as
-	 * lost with the reason, because samples may have been attributed without them. An earlier time than before has
-	 * no effect. Returns 0, or -EINVAL if time is more than IAPROF_TIME_AHEAD_MAX ahead of the clock. Any thread;
-	 * the order of calls of emit() and advance() is that in which they return.
-	 */
-	int (*advance)(const struct iaprof_host *host, uint64_t time);
-
-	/*
-	 * Sources only: returns N if the source should keep one of N samples, whose value is then that of all N. 1,
-	 * unless the user set a budget of CPU time that the run exceeds. The number changes in both directions during
-	 * the run: call this about once a second. longest: the largest number with which the source is still useful,
-	 * such as one sample per second; the result does not exceed it. From start() to stop(), on the loop's thread.
-	 */
-	uint32_t (*sample_stride)(const struct iaprof_host *host, uint32_t longest);
-
-	/*
-	 * Sinks only: returns 1 if an instance of the same plugin and name takes the place of this one in the same
-	 * process (after SIGHUP, or when the run has used too much memory), so that what was not delivered can be left
-	 * to it in a variable of the plugin; otherwise 0. Its start() is called after this finish(). In finish(), on
-	 * the sink's thread.
-	 */
-	int (*has_successor)(const struct iaprof_host *host);
-	/*
-	 * Sinks only: states what became of the items that the sink passes on, for the metrics of the run
-	 * (iaprof-prometheus(7)). The struct is copied. Call it after each change. Any thread, from prepare() until
-	 * finish() returns.
-	 */
-	void (*delivery)(const struct iaprof_host *host, const struct iaprof_delivery *delivery);
 };
-IAPROF_ASSERT_SIZE(iaprof_host, 336);
+IAPROF_ASSERT_SIZE(iaprof_host, 328);
 
 /*
  * How far the time of a record may be ahead of the clock, and that of a measurement before start(), in ns: clocks of

@@ -7,7 +7,7 @@
 
 /*
  * Asserts the size of a struct on 64-bit machines, in bytes: a compiler that lays it out differently stops here. The
- * size grows when a later version appends members.
+ * size grows when members are appended.
  */
 #if __SIZEOF_POINTER__ != 8
 #define IAPROF_ASSERT_SIZE(name, bytes) struct name

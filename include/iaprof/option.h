@@ -33,8 +33,7 @@ enum iaprof_option_type {
 enum iaprof_option_flag {
 	/*
 	 * Sink, STRING: names a file or folder that only one sink of a run can use. Two instances of the plugin with
-	 * the same value, or with paths of the same file or folder, are an error of configuration. A core of release
-	 * 0.1 rejects the plugin.
+	 * the same value, or with paths of the same file or folder, are an error of configuration.
 	 */
 	IAPROF_OPTION_EXCLUSIVE = 1u << 0
 };
@@ -55,7 +54,7 @@ struct iaprof_option {
 	uint64_t maximum;
 	const char *const *choices; /* IAPROF_OPTION_CHOICE: NULL-terminated, 1 to 64, each at most 63 bytes */
 	const char *unit; /* unit of a plain number, for --help: "Hz"; default unit of a duration: "ms"; may be NULL */
-	/* Appended after release 0.1: a shorter row lacks it. */
+	/* A shorter row lacks it. */
 	const char *alias; /* source: --ALIAS VALUE on the command line and ALIAS = VALUE in section [iaprof] of the
 			      configuration file set the option in every source of the run with this alias; syntax as
 			      name; NULL: none */

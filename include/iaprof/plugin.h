@@ -171,55 +171,88 @@ struct iaprof_plugin {
 	const char *name;        /* as in the file name iaprof-NAME.so: lower-case letters, digits, '-', at most 63 */
 	const char *version;     /* plugin version, for --list; may be NULL */
 	const char *description; /* one line, for --list; may be NULL */
-	const char *extension;   /* sink with an output: extension of its files, without the dot: "folded"; else NULL */
 
 	const struct iaprof_option *options; /* may be NULL if option_count is 0 */
 	size_t option_count;                 /* at most 256 */
 	size_t instance_size;                /* size of an instance in bytes, 1 to 64 MiB */
 
-	/* All kinds. configure and destroy may be NULL. */
+	/* All kinds; may be NULL. */
+
 	int (*configure)(const struct iaprof_host *host, void *instance);
 	void (*destroy)(const struct iaprof_host *host, void *instance);
 
-	/*
-	 * Source: returns 0 if it can run on this machine, or a negative errno after host->fail() has reported what is
-	 * missing and the remedy. Has no side effects and returns within milliseconds. NULL: can always run.
-	 */
-	int (*probe)(const struct iaprof_host *host, void *instance);
+	/* Sources and sinks. */
 
 	/*
-	 * Source and sink; may be NULL. An error of prepare() or start() ends the run before anything is recorded, with
-	 * exit status 1: the user asked for data that cannot be collected, and a profile without it would hide that.
-	 * Hardware that this machine does not have is reported by probe(): the run continues without a source that the
-	 * user did not name. A crash or hang of an isolated plugin is a defect rather than an answer: the run continues
-	 * without the plugin, as after any other callback.
+	 * Source: called by --check after probe(), whatever probe() returned. Reports through host->check_item() each
+	 * requirement of a complete profile and whether it is met. Sink: called by --check after configure(). Reports
+	 * in the same way whether the machine has what the sink uses, such as a folder or an address; what a run with
+	 * the same options has meanwhile is IAPROF_CHECK_LIMITED. No side effects: creates nothing and keeps no lock,
+	 * descriptor or address. Returns within a second, unless it waits for another process. NULL: nothing to report.
+	 */
+	void (*check)(const struct iaprof_host *host, void *instance);
+	/*
+	 * May be NULL. An error of prepare() or start() ends the run before anything is recorded, with exit status 1:
+	 * the user asked for data that cannot be collected, and a profile without it would hide that. Hardware that
+	 * this machine does not have is reported by probe(): the run continues without a source that the user did not
+	 * name. A crash or hang of an isolated plugin is a defect rather than an answer: the run continues without the
+	 * plugin, as after any other callback.
 	 */
 	int (*prepare)(const struct iaprof_host *host, void *instance);
-
 	/* Source: mandatory. Sink: may be NULL. Errors end the run, as those of prepare(). */
 	int (*start)(const struct iaprof_host *host, void *instance);
-
-	/* Source: mandatory. Returns within 0.5 s: an isolated source has a quarter of --finish-within if there are
-	 * others. */
-	int (*stop)(const struct iaprof_host *host, void *instance);
-
-	/*
-	 * Source: if not NULL, runs on a dedicated thread from start() on. Returns when *stopping becomes non-zero or
-	 * when there is no more data; returning 0 implies host->finished(), and a negative errno after host->fail()
-	 * ends the source. Another thread sets *stopping, and waits for the return before stop() is called: read it
-	 * with __atomic_load_n(stopping, __ATOMIC_ACQUIRE) at least every 100 ms.
-	 */
-	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
-
 	/*
 	 * Sink: mandatory, because it must close its outputs: one that is open when this returns 0 is an error of the
-	 * sink, and so is having opened none without IAPROF_PLUGIN_NO_OUTPUT or screen_take(). Source: may be NULL.
+	 * sink, and so is having opened none without IAPROF_PLUGIN_NO_OUTPUT or screen_acquire(). Source: may be NULL.
 	 */
 	int (*finish)(const struct iaprof_host *host, void *instance);
 
+	/* Sources. */
+
 	/*
-	 * Sink: at least one of these two. The batch or profile is borrowed for the duration of the call. Data waits in
-	 * a queue of 24 MiB, and profiles in another: for a sink that is too slow, samples, launches, calls, jobs,
+	 * NULL-terminated names, at most 16, of other sources without which this one's records are of little use; NULL:
+	 * none. Unless the user named them, or an option of this plugin with a companion's name is "no"
+	 * (IAPROF_OPTION_BOOL), they are added to the run with their defaults, except that options they share with this
+	 * plugin (same name and type) get this plugin's values. A companion whose probe fails is skipped with a message
+	 * that gives the reason.
+	 */
+	const char *const *companions;
+	/*
+	 * Returns 0 if it can run on this machine, or a negative errno after host->fail() has reported what is missing
+	 * and the remedy. Has no side effects and returns within milliseconds. NULL: can always run.
+	 */
+	int (*probe)(const struct iaprof_host *host, void *instance);
+	/*
+	 * If not NULL, runs on a dedicated thread from start() on. Returns when *stopping becomes non-zero or when
+	 * there is no more data; returning 0 implies host->finished(), and a negative errno after host->fail() ends the
+	 * source. Another thread sets *stopping, and waits for the return before stop() is called: read it with
+	 * __atomic_load_n(stopping, __ATOMIC_ACQUIRE) at least every 100 ms.
+	 */
+	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
+	/* Mandatory. Returns within 0.5 s: an isolated source has a quarter of --finish-within if there are others. */
+	int (*stop)(const struct iaprof_host *host, void *instance);
+	/*
+	 * From now on, takes only samples with begin <= time < end, in ns of host->clock(). Not before: 0; without end:
+	 * UINT64_MAX. Main thread, between prepare() and stop(); takes effect within milliseconds. When a continuous
+	 * run takes the place of another one, a source and its successor both run for a moment, one up to the time from
+	 * which the other one samples: none is missed, and none is in both. NULL: the source is stopped before its
+	 * successor is started.
+	 */
+	int (*limit)(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end);
+	/*
+	 * With limit(): called before prepare() of an instance that will take the place of another one of this plugin.
+	 * earlier is that instance, whose callbacks and thread run meanwhile: read only what does not change, or under
+	 * a lock. It may be destroyed at any time after the call. Main thread. Returns 0 or a negative errno. NULL:
+	 * instances have nothing in common.
+	 */
+	int (*inherit)(const struct iaprof_host *host, void *instance, void *earlier);
+
+	/* Sinks. */
+
+	const char *extension; /* of its output files, without the dot: "folded"; NULL with IAPROF_PLUGIN_NO_OUTPUT */
+	/*
+	 * At least one of these two. The batch or profile is borrowed for the duration of the call. Data waits in a
+	 * queue of 24 MiB, and profiles in another: for a sink that is too slow, samples, launches, calls, jobs,
 	 * histograms and counter values are dropped and counted as lost, in this sink only, and the oldest profiles of
 	 * intervals are dropped. Recorded data (IAPROF_TARGET_RECORDED) waits instead. A failure ends the sink, whose
 	 * open outputs are discarded.
@@ -227,14 +260,34 @@ struct iaprof_plugin {
 	int (*records)(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch);
 	int (*profile)(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile);
 
-	/* Decoder: the ELF machine number that it supports (e_machine). */
-	uint32_t machine;
+	/* Decoders. */
+
+	uint32_t machine; /* the ELF machine number that it supports (e_machine) */
 	uint32_t pad;
 	/*
-	 * Decoder: the first three are mandatory; code_producers may be NULL. Calls for one code are serialized;
-	 * calls for different codes may run concurrently on any thread. They return in bounded time and have no side
-	 * effects. Code from other users is decoded in a separate unprivileged process: a decoder that needs files
-	 * reads them in configure(), which is called both in iaprof and in that process, where log() prints nothing.
+	 * Reads an image of its machine, once, before any code in it is opened; iaprof/image.h lists what it may
+	 * report. Returns 0, or a negative errno if the image is corrupt, which is reported as damaged in parts;
+	 * everything reported up to then remains valid. Any thread, no side effects, bounded time. NULL: the core reads
+	 * only the generic parts of the ELF file.
+	 */
+	int (*image_read)(const struct iaprof_host *host, void *instance, const struct iaprof_image *image,
+			  const struct iaprof_image_report *report);
+	/* Relocation types of debug information in images without addresses; NULL: debug information is not relocated
+	   and provides no source lines. */
+	const struct iaprof_relocation *relocations;
+	size_t relocation_count;
+	/*
+	 * Writes the display name of a function in its images into text, NUL-terminated; name is the demangled name
+	 * that the core would display otherwise. Returns its length, less than capacity; 0, or a larger one: keep name.
+	 * Any thread, no side effects. May be NULL.
+	 */
+	size_t (*display_name)(const struct iaprof_host *host, void *instance, const char *name, char *text,
+			       size_t capacity);
+	/*
+	 * The first three are mandatory; code_producers may be NULL. Calls for one code are serialized; calls for
+	 * different codes may run concurrently on any thread. They return in bounded time and have no side effects.
+	 * Code from other users is decoded in a separate unprivileged process: a decoder that needs files reads them in
+	 * configure(), which is called both in iaprof and in that process, where log() prints nothing.
 	 *
 	 * code_open: sets *code, an opaque pointer of the decoder that is passed to the calls below. Returns 0, or a
 	 * negative errno if the code cannot be decoded at all; *code is then not used.
@@ -254,60 +307,6 @@ struct iaprof_plugin {
 	 */
 	int (*code_producers)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 			      struct iaprof_producer *producers, size_t capacity, uint32_t *flags);
-
-	/*
-	 * Source: NULL-terminated names, at most 16, of other sources without which this one's records are of little
-	 * use; NULL: none. Unless the user named them, or an option of this plugin with a companion's name is "no"
-	 * (IAPROF_OPTION_BOOL), they are added to the run with their defaults, except that options they share with this
-	 * plugin (same name and type) get this plugin's values. A companion whose probe fails is skipped with a message
-	 * that gives the reason.
-	 */
-	const char *const *companions;
-
-	/*
-	 * Source: called by --check after probe(), whatever probe() returned. Reports through host->check_item() each
-	 * requirement of a complete profile and whether it is met. Sink: called by --check after configure(). Reports
-	 * in the same way whether the machine has what the sink uses, such as a folder or an address; what a run with
-	 * the same options has meanwhile is IAPROF_CHECK_LIMITED. No side effects: creates nothing and keeps no lock,
-	 * descriptor or address. Returns within a second, unless it waits for another process. NULL: nothing to report.
-	 * Cores of release 0.1 do not call it for sinks.
-	 */
-	void (*check)(const struct iaprof_host *host, void *instance);
-
-	/*
-	 * Decoder: reads an image of its machine, once, before any code in it is opened; iaprof/image.h lists what it
-	 * may report. Returns 0, or a negative errno if the image is corrupt, which is reported as damaged in parts;
-	 * everything reported up to then remains valid. Any thread, no side effects, bounded time. NULL: the core reads
-	 * only the generic parts of the ELF file.
-	 */
-	int (*image_read)(const struct iaprof_host *host, void *instance, const struct iaprof_image *image,
-			  const struct iaprof_image_report *report);
-	/* Decoder: relocation types of debug information in images without addresses; NULL: debug information is not
-	   relocated and provides no source lines. */
-	const struct iaprof_relocation *relocations;
-	size_t relocation_count;
-	/*
-	 * Decoder: writes the display name of a function in its images into text, NUL-terminated; name is the demangled
-	 * name that the core would display otherwise. Returns its length, less than capacity; 0, or a larger one: keep
-	 * name. Any thread, no side effects. May be NULL.
-	 */
-	size_t (*display_name)(const struct iaprof_host *host, void *instance, const char *name, char *text,
-			       size_t capacity);
-	/*
-	 * Source: from now on, takes only samples with begin <= time < end, in ns of host->clock(). Not before: 0;
-	 * without end: UINT64_MAX. Main thread, between prepare() and stop(); takes effect within milliseconds. When a
-	 * continuous run takes the place of another one, a source and its successor both run for a moment, one up to
-	 * the time from which the other one samples: none is missed, and none is in both. NULL: the source is stopped
-	 * before its successor is started.
-	 */
-	int (*limit)(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end);
-	/*
-	 * Source with limit(): called before prepare() of an instance that will take the place of another one of this
-	 * plugin. earlier is that instance, whose callbacks and thread run meanwhile: read only what does not change,
-	 * or under a lock. It may be destroyed at any time after the call. Main thread. Returns 0 or a negative errno.
-	 * NULL: instances have nothing in common.
-	 */
-	int (*inherit)(const struct iaprof_host *host, void *instance, void *earlier);
 };
 IAPROF_ASSERT_SIZE(iaprof_plugin, 264);
 

@@ -17,8 +17,8 @@
  * iaprof-plugin-check checks those of enums and flags. Tables of the core are bounded; what exceeds a bound is handled
  * as stated, without an error.
  *
- * Members and record types are only appended. A reader ignores the unknown end of a longer record and skips unknown
- * record types; record.size locates the next record. The order of members in a released struct never changes.
+ * A reader ignores the unknown end of a longer record and skips unknown record types; record.size locates the next
+ * record. A record may end before a member whose comment says that a shorter record lacks it.
  */
 #ifndef IAPROF_RECORD_H
 #define IAPROF_RECORD_H
@@ -265,18 +265,17 @@ struct iaprof_record_sample {
 	uint64_t count;        /* number of samples, >= 1 */
 	uint64_t value;        /* sum over the samples, in the value type's unit */
 	uint64_t first_time;   /* time of the first one, <= header.time */
-	/* Appended: a shorter record lacks it. Use iaprof_record_sample_thread_name(). */
+	/* A shorter record lacks it: use iaprof_record_sample_thread_name(). */
 	uint32_t thread_name; /* string id of the name (comm) of the thread; 0: not known */
 	uint32_t pad;
-	/* Appended later: use iaprof_record_sample_has_wait(). */
+	/* A shorter record lacks these: use iaprof_record_sample_has_wait(). */
 	uint32_t reason;             /* string id: what the thread waited for, such as "[disk]"; 0: it did not wait */
 	uint32_t waker;              /* pid of the thread that ended the wait; 0: not known */
 	uint32_t waker_name;         /* string id of its name (comm); 0: not known */
 	uint32_t waker_user_stack;   /* stack id, 0 if none */
 	uint32_t waker_kernel_stack; /* stack id, 0 if none */
 	uint32_t pad_2;
-	/* Appended later: use iaprof_record_sample_span(). A source may send the shorter record of a sample without
-	   one. */
+	/* The shorter record of a sample without a span lacks it: use iaprof_record_sample_span(). */
 	struct iaprof_span span;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_sample, 128);
@@ -316,7 +315,7 @@ struct iaprof_record_device {
 	uint32_t name;    /* string id: "Accelerator 4000 tile 0" */
 	uint32_t address; /* string id: PCI address "0000:03:00.0"; 0 if none */
 	uint32_t machine; /* ELF machine number of its code, 0 if it runs none */
-	/* Appended: a shorter record lacks both. Name and unit of its stall samples, as in VALUE_TYPE. */
+	/* Name and unit of its stall samples, as in VALUE_TYPE. A shorter record lacks both. */
 	uint32_t value_name; /* string id; 0: "gpu-stalls" */
 	uint32_t value_unit; /* string id; 0: "count" */
 };
@@ -352,8 +351,7 @@ struct iaprof_record_code_object {
 	uint32_t build_id_size;    /* as in struct iaprof_record_mapping */
 	uint8_t build_id[IAPROF_BUILD_ID_SIZE_MAX];
 	uint8_t pad[4];
-	/* Appended: a shorter record lacks it. Range of relative addresses above an instruction base, in bytes; 0:
-	   2^32. */
+	/* Range of relative addresses above an instruction base, in bytes; 0: 2^32. A shorter record lacks it. */
 	uint64_t instruction_window;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_code_object, 96);
@@ -383,9 +381,9 @@ struct iaprof_record_kernel {
 	uint32_t name;    /* string id, as in the symbol table (mangled) */
 	uint64_t address; /* first device address; 0 when not known */
 	uint64_t size;    /* 0 when not known */
-	/* Appended: a shorter record lacks it. As in struct iaprof_record_code_object, 0 when not known. */
+	/* As in struct iaprof_record_code_object, 0 when not known. A shorter record lacks the last, or both. */
 	uint64_t instruction_base;
-	uint64_t instruction_window; /* appended later */
+	uint64_t instruction_window;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_kernel, 64);
 
@@ -404,18 +402,18 @@ struct iaprof_record_launch {
 	uint32_t kernel_stack; /* stack id, 0 if none */
 	uint64_t count;        /* >= 1 */
 	uint64_t first_time;   /* time of the first one; taken as header.time if it is later */
-	/* Appended: a shorter record lacks it. Use iaprof_record_launch_thread_name(). */
+	/* A shorter record lacks it: use iaprof_record_launch_thread_name(). */
 	uint32_t thread_name; /* as in struct iaprof_record_sample */
 	uint32_t pad;
 	/*
-	 * Appended later: use iaprof_record_launch_correlation(). The number of this launch in its process, to which
-	 * STALL_SAMPLE and JOB records of the same source refer; 0: they do not. A number may be used again for a later
-	 * launch, which replaces it. The core remembers at least the last 131,072 launches.
+	 * The number of this launch in its process, to which STALL_SAMPLE and JOB records of the same source refer; 0:
+	 * they do not. A number may be used again for a later launch, which replaces it. The core remembers at least
+	 * the last 131,072 launches. A shorter record lacks it: use iaprof_record_launch_correlation().
 	 */
 	uint64_t correlation;
 	/*
-	 * Appended later: use iaprof_record_launch_span(). What the thread worked on when it launched, or when it
-	 * executed what was recorded before. A source may send the shorter record of launches without one.
+	 * What the thread worked on when it launched, or when it executed what was recorded before. The shorter record
+	 * of launches without a span lacks it: use iaprof_record_launch_span().
 	 */
 	struct iaprof_span span;
 };
@@ -465,7 +463,7 @@ struct iaprof_record_stall_reason {
 	struct iaprof_record header;
 	uint32_t id;   /* 0 to 63, unique within its source */
 	uint32_t name; /* string id: "sbid" */
-	/* Appended: a shorter record lacks flags and stall_class. */
+	/* A shorter record lacks flags and stall_class. */
 	uint32_t flags;       /* enum iaprof_stall_reason_flag */
 	uint32_t stall_class; /* enum iaprof_stall_class */
 };
@@ -531,7 +529,7 @@ struct iaprof_record_call {
 	uint64_t count;      /* >= 1 */
 	uint64_t first_time; /* start of the first one; taken as header.time if it is later */
 	int64_t result;      /* return value of the last one */
-	/* Appended: a shorter record has node 0 and does not count in profiles. */
+	/* A shorter record has node 0 and does not count in profiles. */
 	uint32_t node;       /* CALL_NODE id of the same source, which agrees with name, depth, parent; 0 if none */
 	uint32_t time_type;  /* value type id for self_duration; 0 if none */
 	uint32_t count_type; /* value type id for count; 0 if none */
@@ -652,14 +650,14 @@ struct iaprof_record_job {
 	uint32_t state;   /* enum iaprof_job_state */
 	uint32_t status;  /* driver-specific, 0: success */
 	/*
-	 * Appended: use iaprof_record_job_has_kernel(). The time from started to the end is added to the profile below
-	 * the launch stack and the kernel, as a value of time_type. A job of a kernel whose started is 0 or after its
-	 * end, or whose time_type was not declared, adds nothing, and is counted as lost.
+	 * The time from started to the end is added to the profile below the launch stack and the kernel, as a value of
+	 * time_type. A job of a kernel whose started is 0 or after its end, or whose time_type was not declared, adds
+	 * nothing, and is counted as lost. A shorter record lacks these: use iaprof_record_job_has_kernel().
 	 */
 	uint32_t kernel;      /* KERNEL id of the same source; 0: not known, or the job is of something else */
 	uint32_t time_type;   /* value type id with the unit nanoseconds, such as "gpu-time" */
 	uint64_t correlation; /* LAUNCH that submitted it, by its number in the process pid; 0 if unknown */
-	/* Appended later: use iaprof_record_job_thread_name(). */
+	/* A shorter record lacks it: use iaprof_record_job_thread_name(). */
 	uint32_t thread_name; /* as in struct iaprof_record_sample, of the thread that submitted it */
 	uint32_t pad;
 };
@@ -702,10 +700,10 @@ struct iaprof_record_counter {
 	uint32_t kind;   /* enum iaprof_counter_kind */
 	uint32_t device; /* device id, 0 if none */
 	uint32_t pad;
-	/* Appended: a shorter record lacks role. */
+	/* A shorter record lacks role. */
 	uint32_t role; /* enum iaprof_counter_role */
 	uint32_t pad_2;
-	/* Appended later: a shorter record lacks them. Counters of one name differ in them. */
+	/* A shorter record lacks these. Counters of one name differ in them. */
 	uint32_t pid;    /* the process that is counted; 0: all, or none */
 	uint32_t engine; /* string id: part of the device, such as "compute"; 0: the whole device */
 	uint32_t labels; /* string id: further properties, "key=value,key=value"; 0: none */
@@ -1078,7 +1076,7 @@ struct iaprof_record_profile_value {
 	uint32_t value_type; /* value type id */
 	uint64_t value;
 	uint64_t count; /* number of samples */
-	/* Appended: a shorter record lacks both. Time range of the samples, begin <= end; both 0 when not known. */
+	/* Time range of the samples, begin <= end; both 0 when not known. A shorter record lacks both. */
 	uint64_t begin;
 	uint64_t end;
 };

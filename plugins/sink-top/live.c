@@ -62,7 +62,7 @@ static void suspend(struct live *live)
 	kill(0, SIGTSTP);
 	poll(NULL, 0, 100);
 	wait_for_terminal(live);
-	live->host->screen_take(live->host, SCREEN_RESTORE);
+	live->host->screen_acquire(live->host, SCREEN_RESTORE);
 	terminal_enter(&live->terminal);
 }
 
@@ -192,7 +192,7 @@ static int start(struct live *live)
 	live->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (live->wake < 0)
 		return host->fail(host, errno, "eventfd: %s", strerror(errno));
-	result = host->screen_take(host, SCREEN_RESTORE);
+	result = host->screen_acquire(host, SCREEN_RESTORE);
 	if (result)
 		return host->fail(host, result, "cannot take the terminal: %s",
 				  result == -EBUSY ? "in use by another sink" : strerror(-result));

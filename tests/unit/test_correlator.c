@@ -75,7 +75,7 @@ static void take_stalls_of(uint32_t device, uint64_t count, uint64_t to)
 	take(STALLS, &record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, to);
 }
 
-/* A source states the value type of each of its devices; those of release 0.1 did not. */
+/* A source states the value type of each of its devices; a shorter record does not. */
 /* A launch from a stack of as many functions, and the samples of its GPU kernel. */
 static void launch_from_depth(size_t depth)
 {

@@ -304,7 +304,7 @@ TEST(jobs_are_device_time_by_kernel)
 	job.kernel = other;
 	take_job(&job, sizeof job, SECOND + 50);
 	take_job(&job, sizeof job, SECOND);                                       /* took no time */
-	take_job(&job, offsetof(struct iaprof_record_job, kernel), SECOND + 100); /* as in release 0.1 */
+	take_job(&job, offsetof(struct iaprof_record_job, kernel), SECOND + 100); /* a shorter record */
 	job.started = 0;
 	take_job(&job, sizeof job, SECOND + 100);
 	job.started = start + 2 * SECOND;

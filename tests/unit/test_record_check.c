@@ -67,7 +67,7 @@ TEST(each_type_has_a_fixed_part)
 	struct iaprof_record_lost lost = { .header.type = IAPROF_RECORD_LOST };
 	ck_assert_int_eq(check(&lost, sizeof lost, NULL, 0), 0);
 	ck_assert_int_eq(check(&lost, sizeof lost - 8, NULL, 0), -EINVAL);
-	/* Members appended since release 0.1 may be missing. */
+	/* Members that a shorter record lacks. */
 	struct iaprof_record_job job = { .header.type = IAPROF_RECORD_JOB, .state = IAPROF_JOB_DONE };
 	struct iaprof_record_launch launch = { .header.type = IAPROF_RECORD_LAUNCH, .count = 1 };
 	struct iaprof_record_counter counter = { .header.type = IAPROF_RECORD_COUNTER };

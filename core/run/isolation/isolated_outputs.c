@@ -132,9 +132,9 @@ static int host_is_single(const struct iaprof_host *host)
 	return send_request(host, &(struct request){ .kind = MESSAGE_OUTPUT_IS_SINGLE });
 }
 
-static int host_screen_take(const struct iaprof_host *host, const char *restore)
+static int host_screen_acquire(const struct iaprof_host *host, const char *restore)
 {
-	return send_request(host, &(struct request){ .kind = MESSAGE_SCREEN_TAKE,
+	return send_request(host, &(struct request){ .kind = MESSAGE_SCREEN_ACQUIRE,
 						     .bytes = restore ? restore : "",
 						     .size = restore ? strlen(restore) : 0 });
 }
@@ -152,6 +152,6 @@ void isolated_outputs_host(struct iaprof_host *host)
 	host->output_close = host_close;
 	host->output_discard = host_discard;
 	host->output_is_single = host_is_single;
-	host->screen_take = host_screen_take;
+	host->screen_acquire = host_screen_acquire;
 	host->screen_release = host_screen_release;
 }

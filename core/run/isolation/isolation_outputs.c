@@ -53,8 +53,8 @@ static int serve(struct isolation *isolation, const struct message *request)
 		return serve_output(&isolation->sink, host, request);
 	case MESSAGE_OUTPUT_IS_SINGLE:
 		return host->output_is_single(host);
-	case MESSAGE_SCREEN_TAKE:
-		return host->screen_take(host, request->bytes);
+	case MESSAGE_SCREEN_ACQUIRE:
+		return host->screen_acquire(host, request->bytes);
 	case MESSAGE_SCREEN_RELEASE:
 		host->screen_release(host);
 		return 0;

@@ -42,7 +42,7 @@ enum message_kind {
 	MESSAGE_OUTPUT_CLOSE,
 	MESSAGE_OUTPUT_DISCARD,
 	MESSAGE_OUTPUT_IS_SINGLE,
-	MESSAGE_SCREEN_TAKE, /* bytes: what restores the terminal */
+	MESSAGE_SCREEN_ACQUIRE, /* bytes: what restores the terminal */
 	MESSAGE_SCREEN_RELEASE,
 };
 

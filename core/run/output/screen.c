@@ -17,7 +17,7 @@ static atomic_bool restorable; /* modes and restoring are set */
 static struct termios modes;
 static char restoring[256];
 
-int screen_take(const char *restore)
+int screen_acquire(const char *restore)
 {
 	struct termios now;
 	if (strlen(restore) >= sizeof restoring)

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-/* Same as host->screen_take() and host->screen_release(). */
-int screen_take(const char *restore);
+/* Same as host->screen_acquire() and host->screen_release(). */
+int screen_acquire(const char *restore);
 void screen_release(void);
 
 /* Restores the terminal if it is taken, from a signal handler that ends the program. Async-signal-safe. */

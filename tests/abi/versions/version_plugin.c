@@ -144,7 +144,7 @@ const struct iaprof_plugin *iaprof_plugin_register(void)
 	static const struct iaprof_plugin *resized;
 	if (!resized) {
 		struct iaprof_plugin plugin = known;
-		plugin.size = (uint32_t)SIZE_OF(iaprof_plugin, code_open);
+		plugin.size = (uint32_t)SIZE_OF(iaprof_plugin, machine);
 		plugin.option_size = (uint32_t)SIZE_OF(iaprof_option, alias);
 		plugin.options = resize(&option, sizeof option, plugin.option_size);
 		resized = resize(&plugin, sizeof plugin, plugin.size);
