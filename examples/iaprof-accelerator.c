@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <iaprof/plugin.h>
+#include <iaprof/iaprof.h>
 
 enum { DEVICE = 1, CODE_OBJECT = 1, COUNTER_STEPS = 1, REASON_DATA = 0, REASON_BARRIER = 1, REASON_COUNT };
 enum { MATMUL, SOFTMAX, KERNEL_COUNT }; /* the id of a KERNEL is one more */

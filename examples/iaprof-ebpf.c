@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <iaprof/plugin.h>
+#include <iaprof/iaprof.h>
 
 #define MACHINE_BPF 247 /* EM_BPF in elf.h */
 
@@ -145,11 +145,8 @@ static const struct iaprof_relocation relocations[] = {
 };
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_DECODER,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "ebpf",
 	.version = "1.0",
 	.description = "eBPF code: functions and instructions",

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <iaprof/plugin.h>
+#include <iaprof/iaprof.h>
 
 struct hottest {
 	uint64_t count;
@@ -134,17 +134,13 @@ static int finish(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "hottest",
 	.version = "1.0",
 	.description = "Hottest functions of each value type, as text",
 	.extension = "txt",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct hottest),
 	.finish = finish,
 	.profile = profile,

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <iaprof/plugin.h>
+#include <iaprof/iaprof.h>
 
 #define LOADAVG_PATH "/proc/loadavg"
 
@@ -111,17 +111,13 @@ static void destroy(const struct iaprof_host *host, void *instance)
 }
 
 static const struct iaprof_plugin plugin = {
-	.abi_version = IAPROF_ABI_VERSION,
-	.size = sizeof plugin,
-	.schema_version = IAPROF_SCHEMA_VERSION,
+	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
-	.option_size = sizeof(struct iaprof_option),
 	.name = "loadavg",
 	.version = "1.0",
 	.description = "System load average, as a counter",
-	.options = options,
-	.option_count = sizeof options / sizeof options[0],
+	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct loadavg),
 	.destroy = destroy,
 	.probe = probe,

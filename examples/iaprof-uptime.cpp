@@ -6,7 +6,7 @@
 #include <new>
 #include <string>
 
-#include <iaprof/plugin.h>
+#include <iaprof/iaprof.h>
 
 namespace
 {

@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <iaprof/plugin.h>
+#include <iaprof/iaprof.h>
 
 #include "launches.h"
 #include "process.h"

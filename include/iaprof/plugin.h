@@ -59,15 +59,11 @@
 #include <iaprof/option.h>
 #include <iaprof/profile.h>
 #include <iaprof/record.h>
+#include <iaprof/version.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/*
- * Version of this interface. The core rejects plugins built for another version; appending members does not change it.
- */
-#define IAPROF_ABI_VERSION 2u
 
 enum iaprof_plugin_kind { IAPROF_PLUGIN_SOURCE = 1, IAPROF_PLUGIN_SINK = 2, IAPROF_PLUGIN_DECODER = 3 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * iaprof/record.h - the record schema, version 1: what sources send over the bus and sinks receive.
+ * iaprof/record.h - the record schema: what sources send over the bus and sinks receive.
  *
  * A record is a C struct that starts with struct iaprof_record, is a multiple of 8 bytes long and 8-byte aligned, and
  * is in the byte order of the machine. A batch (struct iaprof_batch) is an array of records laid end to end.
@@ -26,13 +26,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <iaprof/layout.h>
+#include <iaprof/version.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Version of everything in this file; a plugin states the version that it was built with (struct iaprof_plugin). */
-#define IAPROF_SCHEMA_VERSION 1u
 
 /*
  * Largest record in bytes, header included. Larger ones are malformed; 65,528 is the largest multiple of 8 below 64

@@ -15,7 +15,7 @@ import tempfile
 
 program, source, build = map(pathlib.Path, sys.argv[1:4])
 compiler = [*sys.argv[4:], '-std=c11', '-Wall', '-Wextra', '-Werror', f'-I{source}/include', f'-I{build}/include']
-HEADERS = '#include <elf.h>\n#include <stddef.h>\n#include <string.h>\n#include <unistd.h>\n#include <iaprof/plugin.h>\n'
+HEADERS = '#include <elf.h>\n#include <stddef.h>\n#include <string.h>\n#include <unistd.h>\n#include <iaprof/iaprof.h>\n'
 MACHINE = {'x86_64': 62, 'aarch64': 183}[platform.machine()]
 STEPS = 5
 
