@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "profile/difference.h"
+#include "stacks/difference.h"
 #include "text/plural.h"
 
 /* Seconds after which progress is reported while a run ends. */
@@ -39,6 +39,7 @@ struct collector_thread {
 	uint32_t interval_number;
 	struct snapshot *profile;
 	struct difference *difference; /* NULL: there is no earlier run */
+	struct snapshot compared;      /* of difference, whose memory it refers to */
 	bool profile_missing;          /* a profile of the run or of an interval could not be created */
 };
 
@@ -193,11 +194,16 @@ static struct snapshot *make_result(struct collector_thread *thread)
 					  .lines = options->requests & IAPROF_REQUEST_LINES,
 					  .device_lines = options->requests & IAPROF_REQUEST_LISTINGS };
 	thread->difference = difference_new(&input, &error);
-	if (thread->difference)
-		return difference_snapshot(thread->difference);
-	thread->profile_missing = true;
-	log_message(IAPROF_LOG_ERROR, "difference: %s", error.text);
-	return NULL;
+	if (!thread->difference) {
+		thread->profile_missing = true;
+		log_message(IAPROF_LOG_ERROR, "difference: %s", error.text);
+		return NULL;
+	}
+	/* Its first reference is never released. */
+	atomic_init(&thread->compared.references, 1);
+	thread->compared.size = sizeof thread->compared;
+	thread->compared.profile = *difference_profile(thread->difference);
+	return &thread->compared;
 }
 
 static void *run(void *argument)
@@ -294,8 +300,7 @@ void collector_thread_finish(struct collector_thread *thread, struct collector_t
 	result->continuous = thread->options.continuous;
 	result->profile_missing |= thread->profile_missing;
 	result->profile = thread->profile ? &thread->profile->profile : NULL;
-	if (thread->difference)
-		result->difference = &difference_snapshot(thread->difference)->profile;
+	result->difference = thread->difference ? difference_profile(thread->difference) : NULL;
 }
 
 void collector_thread_abandon(struct collector_thread *thread)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plugin/test_profile.h"
-#include "profile/difference.h"
+#include "stacks/difference.h"
 #include "../run_suite.h"
 
 static struct test_profile before, after;
@@ -33,7 +33,7 @@ static const struct iaprof_profile *compare(uint32_t normalization, bool lines)
 								.lines = lines },
 				    &error);
 	ck_assert_msg(difference != NULL, "%s", error.text);
-	const struct iaprof_profile *profile = &difference_snapshot(difference)->profile;
+	const struct iaprof_profile *profile = difference_profile(difference);
 	ck_assert_uint_eq(profile->flags, IAPROF_PROFILE_FINAL | IAPROF_PROFILE_TOTAL | IAPROF_PROFILE_DIFFERENCE);
 	ck_assert_uint_eq(profile->normalization, normalization);
 	return profile;
@@ -162,7 +162,7 @@ TEST(device_instructions_have_lines)
 									.device_lines = is_asked },
 					    &error);
 		ck_assert_msg(difference != NULL, "%s", error.text);
-		const struct iaprof_profile *profile = &difference_snapshot(difference)->profile;
+		const struct iaprof_profile *profile = difference_profile(difference);
 		const struct iaprof_stack *stack = iaprof_profile_stack(profile, only_value(profile, 3)->stack);
 		ck_assert_uint_eq(iaprof_profile_frame(profile, stack->frames[1])->line, 0);
 		ck_assert_uint_eq(iaprof_profile_frame(profile, stack->frames[2])->line, is_asked ? 7 : 0);

@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "profile/difference.h"
 #include "run/report/frame_text.h"
+#include "stacks/difference.h"
 
 #define FUNCTIONS_SHOWN 15
 

@@ -2,8 +2,10 @@
 /* Differential profile: the profiles of two runs combined, with the values of both for each stack. */
 #pragma once
 
+#include <stdbool.h>
+#include <iaprof/profile.h>
+
 #include "base/error.h"
-#include "profile/snapshot.h"
 
 /* The profiles must outlive the difference, which refers to their strings and metadata. */
 struct difference_input {
@@ -20,8 +22,8 @@ struct difference_input {
  */
 struct difference;
 struct difference *difference_new(const struct difference_input *input, struct error *error);
-/* Returns the profile; all references to it must be released before difference_free(). */
-struct snapshot *difference_snapshot(const struct difference *difference);
+/* Returns the profile, which is valid until difference_free(). */
+const struct iaprof_profile *difference_profile(const struct difference *difference);
 void difference_free(struct difference *difference);
 
 /* Totals of a value type over all stacks, in both runs; that of the earlier run is not scaled. */

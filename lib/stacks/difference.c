@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Joins two profiles: see difference.h. */
-#include "profile/difference.h"
+#include "stacks/difference.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,12 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/keyed_array.h"
-
-struct difference {
-	struct frame_table frames; /* owns the names of the snapshot */
-	uint32_t *before_stacks, *after_stacks;
-	struct snapshot *snapshot;
-};
+#include "base/saturating.h"
+#include "base/string_table.h"
 
 /* A value, found by its first two members. */
 union joined_value {
@@ -23,24 +19,26 @@ union joined_value {
 	struct iaprof_value value;
 };
 
-/* The parts of the joined profile, until they are copied into the snapshot. */
-struct joining {
-	const struct difference_input *input;
-	struct frame_table *frames;
+/* Texts are interned, so two frames are the same when their members are. */
+struct joined_frame {
+	struct iaprof_frame key;
+};
+
+struct difference {
+	struct difference_input input;
+	struct iaprof_profile profile;
+	struct string_table names;
+	KEYED_ARRAY(struct joined_frame) frames;
+	struct string_table stack_frames; /* indexes of frames, by index of the stack + 1 */
+	ARRAY(struct iaprof_stack) stacks;
 	ARRAY(struct iaprof_value_type) value_types;
 	KEYED_ARRAY(union joined_value) values;
 	ARRAY(struct iaprof_lost) lost;
+	uint32_t *before_stacks, *after_stacks;
 };
 
-static void joining_free(struct joining *joining)
-{
-	array_free(&joining->value_types);
-	keyed_array_free(&joining->values);
-	array_free(&joining->lost);
-}
-
 /* Returns the index of a value type in the difference, adding it if it is new; UINT32_MAX: out of memory. */
-static uint32_t join_value_type(struct joining *joining, const struct iaprof_value_type *type)
+static uint32_t join_value_type(struct difference *joining, const struct iaprof_value_type *type)
 {
 	for (uint32_t i = 0; i < joining->value_types.count; i++) {
 		const struct iaprof_value_type *known = &joining->value_types.items[i];
@@ -59,25 +57,41 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static const char *own_text(struct difference *joining, const char *text)
+{
+	return text ? string_table_intern(&joining->names, text, strlen(text)) : NULL;
+}
+
 /* Adds a frame without the members that differ between equal frames of two runs. */
-static uint32_t join_frame(struct joining *joining, const struct iaprof_frame *frame)
+static uint32_t join_frame(struct difference *joining, const struct iaprof_frame *frame)
 {
 	bool is_instruction = frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION;
-	bool has_line = joining->input->lines || (joining->input->device_lines && is_instruction);
-	struct iaprof_frame seen = { .name = frame->name,
-				     .module = last_part(frame->module),
-				     .file = last_part(frame->file),
-				     .line = has_line ? frame->line : 0,
-				     .kind = frame->kind,
-				     .flags = frame->flags };
-	return frame_table_add(joining->frames, &seen);
+	bool has_line = joining->input.lines || (joining->input.device_lines && is_instruction);
+	const struct joined_frame seen = { { .name = own_text(joining, frame->name),
+					     .module = own_text(joining, last_part(frame->module)),
+					     .file = own_text(joining, last_part(frame->file)),
+					     .line = has_line ? frame->line : 0,
+					     .kind = frame->kind,
+					     .flags = frame->flags } };
+	if (!seen.key.name || !seen.key.module != !frame->module || !seen.key.file != !frame->file)
+		return POSITION_NONE;
+	return keyed_array_add(&joining->frames, &seen);
+}
+
+static uint32_t add_stack(struct difference *joining, const uint32_t *frames, uint32_t count)
+{
+	bool is_new = false;
+	uint32_t id = string_table_add(&joining->stack_frames, (const char *)frames, count * sizeof *frames, &is_new);
+	struct iaprof_stack stack = { .frames = (const void *)string_table_text(&joining->stack_frames, id),
+				      .frame_count = count };
+	return id && (!is_new || array_push(&joining->stacks, stack)) ? id - 1 : POSITION_NONE;
 }
 
 /*
- * Returns the index of a stack in the difference; FRAME_NONE: out of memory. frames: indexes in the difference by frame
- * of the profile, FRAME_NONE: not added yet.
+ * Returns the index of a stack in the difference; POSITION_NONE: out of memory. frames: indexes in the difference by
+ * frame of the profile, POSITION_NONE: not added yet.
  */
-static uint32_t join_stack(struct joining *joining, const struct iaprof_profile *profile, uint32_t index,
+static uint32_t join_stack(struct difference *joining, const struct iaprof_profile *profile, uint32_t index,
 			   uint32_t *frames)
 {
 	const struct iaprof_stack *stack = iaprof_profile_stack(profile, index);
@@ -89,16 +103,16 @@ static uint32_t join_stack(struct joining *joining, const struct iaprof_profile 
 		/* The root is always kept, because a stack has at least one frame. */
 		if (i && frame->kind == IAPROF_FRAME_DEVICE_OFFSET)
 			continue;
-		if (frames[id] == FRAME_NONE)
+		if (frames[id] == POSITION_NONE)
 			frames[id] = join_frame(joining, frame);
-		if (frames[id] == FRAME_NONE)
-			return FRAME_NONE;
+		if (frames[id] == POSITION_NONE)
+			return POSITION_NONE;
 		joined[count++] = frames[id];
 	}
-	return joined ? frame_table_add_stack(joining->frames, joined, count, NULL) : FRAME_NONE;
+	return joined ? add_stack(joining, joined, count) : POSITION_NONE;
 }
 
-static bool join_lost(struct joining *joining, const struct iaprof_lost *lost, uint32_t value_type, bool is_before)
+static bool join_lost(struct difference *joining, const struct iaprof_lost *lost, uint32_t value_type, bool is_before)
 {
 	struct iaprof_lost *joined = NULL;
 	for (size_t i = 0; !joined && i < joining->lost.count; i++) {
@@ -142,19 +156,19 @@ static uint32_t *numbers_new(size_t count)
 {
 	uint32_t *numbers = calloc(count + 1, sizeof *numbers);
 	if (numbers)
-		memset(numbers, 0xff, count * sizeof *numbers); /* FRAME_NONE */
+		memset(numbers, 0xff, count * sizeof *numbers); /* POSITION_NONE */
 	return numbers;
 }
 
-static bool join_value(struct joining *joining, const struct iaprof_profile *profile, const struct iaprof_value *value,
-		       struct joined *joined, bool is_before)
+static bool join_value(struct difference *joining, const struct iaprof_profile *profile,
+		       const struct iaprof_value *value, struct joined *joined, bool is_before)
 {
 	uint32_t *stack = &joined->stacks[value->stack];
-	if (*stack == FRAME_NONE)
+	if (*stack == POSITION_NONE)
 		*stack = join_stack(joining, profile, value->stack, joined->frames);
 	union joined_value wanted = { .value = { .stack = *stack,
 						 .value_type = joined->value_types[value->value_type] } };
-	uint32_t position = *stack == FRAME_NONE ? POSITION_NONE : keyed_array_add(&joining->values, &wanted);
+	uint32_t position = *stack == POSITION_NONE ? POSITION_NONE : keyed_array_add(&joining->values, &wanted);
 	if (position == POSITION_NONE)
 		return false;
 	struct iaprof_value *sum = &joining->values.items[position].value;
@@ -168,7 +182,7 @@ static bool join_value(struct joining *joining, const struct iaprof_profile *pro
 /*
  * Returns the index in the difference of each stack of the profile, which the caller frees; NULL when out of memory.
  */
-static uint32_t *join_profile(struct joining *joining, const struct iaprof_profile *profile, bool is_before)
+static uint32_t *join_profile(struct difference *joining, const struct iaprof_profile *profile, bool is_before)
 {
 	CLEANUP(joined_free)
 	struct joined joined = {
@@ -204,64 +218,56 @@ struct difference_totals difference_totals(const struct iaprof_profile *profile,
 	return totals;
 }
 
-static int normalize(struct snapshot *snapshot, const struct difference_input *input, struct error *error)
+static int normalize(struct difference *difference, struct error *error)
 {
-	const struct iaprof_profile *profile = &snapshot->profile;
+	const struct iaprof_profile *profile = &difference->profile;
 	uint64_t before = profile->before_end - profile->before_begin, after = profile->end - profile->begin;
-	if (input->normalization == IAPROF_NORMALIZATION_DURATION && (!before || !after))
+	if (profile->normalization == IAPROF_NORMALIZATION_DURATION && (!before || !after))
 		return error_set(error, ENODATA,
 				 "the duration of the run %s is not known: use --normalize total instead of duration",
 				 before ? "after" : "before");
 	for (uint32_t i = 0; i < profile->value_type_count; i++) {
-		double *factor = &snapshot->value_types[i].before_factor;
+		double *factor = &difference->value_types.items[i].before_factor;
 		struct difference_totals totals = difference_totals(profile, i);
-		if (input->normalization == IAPROF_NORMALIZATION_DURATION)
+		if (profile->normalization == IAPROF_NORMALIZATION_DURATION)
 			*factor = (double)after / (double)before;
-		else if (input->normalization == IAPROF_NORMALIZATION_TOTAL && totals.before && totals.after)
+		else if (profile->normalization == IAPROF_NORMALIZATION_TOTAL && totals.before && totals.after)
 			*factor = (double)totals.after / (double)totals.before;
 	}
 	return 0;
 }
 
-static struct snapshot *make_snapshot(const struct difference *difference, struct joining *joining)
+#define SECTION(name, array)                                                                                           \
+	.name##s = difference->array.items, .name##_count = difference->array.count,                                   \
+	.name##_size = sizeof *difference->array.items
+
+static void make_profile(struct difference *difference)
 {
-	const struct iaprof_profile *before = joining->input->before, *after = joining->input->after;
-	struct snapshot *snapshot = snapshot_new(&(struct snapshot_content){
-		.frames = joining->frames,
-		.values = &(struct value_table){ 0 },
-		.value_types = joining->value_types.items,
-		.value_type_count = joining->value_types.count,
-		.loss = &(struct loss){ .entries = { 0 } },
-		.total = true,
-	});
-	if (!snapshot)
-		return NULL;
-	struct iaprof_profile *profile = &snapshot->profile;
-	profile->values = snapshot_copy(&snapshot->memory, joining->values.items, joining->values.count,
-					sizeof *joining->values.items);
-	profile->value_count = joining->values.count;
-	profile->lost =
-		snapshot_copy(&snapshot->memory, joining->lost.items, joining->lost.count, sizeof *joining->lost.items);
-	profile->lost_count = joining->lost.count;
-	if (snapshot->memory.failed) {
-		snapshot_release(snapshot);
-		return NULL;
-	}
-	profile->flags = after->flags | IAPROF_PROFILE_DIFFERENCE;
-	profile->begin = after->begin;
-	profile->end = after->end;
-	profile->begin_realtime = after->begin_realtime;
-	profile->metadata = after->metadata;
-	profile->before_begin = before->begin;
-	profile->before_end = before->end;
-	profile->before_begin_realtime = before->begin_realtime;
-	profile->before_metadata = before->metadata;
-	profile->normalization = joining->input->normalization;
-	profile->before_profile = before;
-	profile->after_profile = after;
-	profile->before_stacks = difference->before_stacks;
-	profile->after_stacks = difference->after_stacks;
-	return snapshot;
+	const struct iaprof_profile *before = difference->input.before, *after = difference->input.after;
+	difference->profile = (struct iaprof_profile){
+		.size = sizeof difference->profile,
+		.flags = after->flags | IAPROF_PROFILE_DIFFERENCE,
+		.begin = after->begin,
+		.end = after->end,
+		.begin_realtime = after->begin_realtime,
+		.metadata = after->metadata,
+		.before_begin = before->begin,
+		.before_end = before->end,
+		.before_begin_realtime = before->begin_realtime,
+		.before_metadata = before->metadata,
+		.normalization = difference->input.normalization,
+		.before_profile = before,
+		.after_profile = after,
+		.before_stacks = difference->before_stacks,
+		.after_stacks = difference->after_stacks,
+		SECTION(frame, frames),
+		SECTION(stack, stacks),
+		SECTION(value_type, value_types),
+		SECTION(value, values),
+		.lost = difference->lost.items,
+		.lost_count = difference->lost.count,
+		.lost_size = sizeof *difference->lost.items,
+	};
 }
 
 struct difference *difference_new(const struct difference_input *input, struct error *error)
@@ -271,30 +277,32 @@ struct difference *difference_new(const struct difference_input *input, struct e
 		error_set(error, ENOMEM, "out of memory");
 		return NULL;
 	}
-	CLEANUP(joining_free) struct joining joining = { .input = input, .frames = &difference->frames };
-	difference->after_stacks = join_profile(&joining, input->after, false);
-	difference->before_stacks = difference->after_stacks ? join_profile(&joining, input->before, true) : NULL;
-	if (difference->before_stacks)
-		difference->snapshot = make_snapshot(difference, &joining);
-	int result = difference->snapshot ? normalize(difference->snapshot, input, error)
-					  : error_set(error, ENOMEM, "out of memory");
-	if (!result)
+	difference->input = *input;
+	difference->after_stacks = join_profile(difference, input->after, false);
+	difference->before_stacks = difference->after_stacks ? join_profile(difference, input->before, true) : NULL;
+	make_profile(difference);
+	if (difference->before_stacks ? !normalize(difference, error) : !error_set(error, ENOMEM, "out of memory"))
 		return difference;
 	difference_free(difference);
 	return NULL;
 }
 
-struct snapshot *difference_snapshot(const struct difference *difference)
+const struct iaprof_profile *difference_profile(const struct difference *difference)
 {
-	return difference->snapshot;
+	return &difference->profile;
 }
 
 void difference_free(struct difference *difference)
 {
 	if (!difference)
 		return;
-	snapshot_release(difference->snapshot);
-	frame_table_free(&difference->frames);
+	string_table_free(&difference->names);
+	keyed_array_free(&difference->frames);
+	string_table_free(&difference->stack_frames);
+	array_free(&difference->stacks);
+	array_free(&difference->value_types);
+	keyed_array_free(&difference->values);
+	array_free(&difference->lost);
 	free(difference->before_stacks);
 	free(difference->after_stacks);
 	free(difference);
