@@ -90,11 +90,12 @@ int call_tree_take_node(struct call_tree *tree, const struct iaprof_record_call_
 	return keyed_array_add(&tree->nodes, &node) == POSITION_NONE ? -ENOMEM : 0;
 }
 
-void call_sums_add(struct call_sums *sums, const struct call_sums *more)
+struct call_families call_tree_families(const struct call_tree *tree)
 {
-	sums->count = saturating_add(sums->count, more->count);
-	sums->duration = saturating_add(sums->duration, more->duration);
-	sums->self_duration = saturating_add(sums->self_duration, more->self_duration);
+	struct call_families families = { 0 };
+	for (size_t i = 0; i < tree->functions.count; i++)
+		call_families_add(&families, tree->functions.items[i].family, &tree->functions.items[i].sums);
+	return families;
 }
 
 void call_tree_add(struct call_tree *tree, uint32_t node, const struct iaprof_record_call *record)

@@ -12,13 +12,9 @@
 #include "base/keyed_array.h"
 #include "bus/intern.h"
 #include "bus/source_id.h"
+#include "stacks/call_families.h"
 
 #define CALL_NONE POSITION_NONE
-
-struct call_sums {
-	uint64_t count;
-	uint64_t duration, self_duration; /* ns */
-};
 
 struct call_function {
 	struct source_id key;
@@ -45,7 +41,6 @@ struct call_tree {
 	KEYED_ARRAY(struct call_node) nodes; /* parents before their children */
 };
 
-void call_sums_add(struct call_sums *sums, const struct call_sums *more);
 void call_tree_free(struct call_tree *tree);
 
 /*
@@ -57,6 +52,9 @@ int call_tree_take_node(struct call_tree *tree, const struct iaprof_record_call_
 
 /* Returns the position of a source's node, CALL_NONE if it is not known. */
 uint32_t call_tree_find(const struct call_tree *tree, uint16_t source, uint32_t id);
+
+/* Returns the sums by family of all functions; contexts are not counted. */
+struct call_families call_tree_families(const struct call_tree *tree);
 
 /* Adds calls of a node. */
 void call_tree_add(struct call_tree *tree, uint32_t node, const struct iaprof_record_call *record);

@@ -15,19 +15,19 @@
 
 struct snapshot *collector_snapshot(const struct collector *collector, bool total)
 {
-	return snapshot_new(
-		&(struct snapshot_content){ .frames = &collector->frames,
-					    .devices = &collector->devices,
-					    .values = &collector->values,
-					    .times = &collector->times,
-					    .value_types = collector->facts.value_types.items,
-					    .value_type_count = collector->facts.value_types.count,
-					    .loss = &collector->loss,
-					    .metadata = collector->facts.metadata.items,
-					    .metadata_count = collector->facts.metadata.count,
-					    .activity = collector->options.activity ? &collector->activity : NULL,
-					    .timeline = total || collector->is_finished,
-					    .total = total });
+	bool has_activity = total || collector->options.activity;
+	return snapshot_new(&(struct snapshot_content){ .frames = &collector->frames,
+							.devices = &collector->devices,
+							.values = &collector->values,
+							.times = &collector->times,
+							.value_types = collector->facts.value_types.items,
+							.value_type_count = collector->facts.value_types.count,
+							.loss = &collector->loss,
+							.metadata = collector->facts.metadata.items,
+							.metadata_count = collector->facts.metadata.count,
+							.activity = has_activity ? &collector->activity : NULL,
+							.timeline = total || collector->is_finished,
+							.total = total });
 }
 
 struct moved_stacks {

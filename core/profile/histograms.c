@@ -82,11 +82,3 @@ void histograms_take_job(struct histograms *histograms, const struct iaprof_reco
 	if (begin && record->header.time >= begin)
 		add_value(histograms, record->header.source, run_time, record->header.time - begin);
 }
-
-uint64_t histogram_quantile(const struct histogram *histogram, double part)
-{
-	/* One value is known exactly. */
-	if (histogram->count == 1)
-		return histogram->maximum;
-	return iaprof_histogram_quantile(histogram->buckets, histogram->count, histogram->maximum, part);
-}

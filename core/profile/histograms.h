@@ -31,9 +31,3 @@ struct histograms {
 void histograms_free(struct histograms *histograms);
 void histograms_take(struct histograms *histograms, const struct iaprof_record_histogram *record);
 void histograms_take_job(struct histograms *histograms, const struct iaprof_record_job *record);
-
-/*
- * Returns a quantile (0.5: the median). Values are assumed to be spread evenly within a bucket, so the result is
- * accurate to a factor of two, and never above the maximum.
- */
-uint64_t histogram_quantile(const struct histogram *histogram, double part);

@@ -112,7 +112,7 @@ static void on_sync(void *context, uint64_t time)
 {
 	struct collector_thread *thread = context;
 	thread->last_sync = time;
-	struct call_families calls = call_families_sum(collector_calls(thread->collector));
+	struct call_families calls = call_tree_families(collector_calls(thread->collector));
 	pthread_mutex_lock(&thread->calls_lock);
 	thread->calls = calls;
 	pthread_mutex_unlock(&thread->calls_lock);

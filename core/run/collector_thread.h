@@ -7,7 +7,6 @@
 
 #include <stdatomic.h>
 
-#include "profile/call_families.h"
 #include "profile/collector.h"
 #include "run/sink_queue.h"
 

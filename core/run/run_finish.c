@@ -2,19 +2,15 @@
 /* Ends a run: writes the profile, prints tables and the summary. See run_state.h. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "run/report/call_report.h"
-#include "run/report/finding_tables.h"
-#include "run/report/difference_table.h"
 #include "run/output/output.h"
 #include "run/isolation/isolation.h"
 #include "run/run.h"
 #include "run/run_state.h"
 #include "run/output/screen.h"
-#include "run/report/top_table.h"
 
 void run_note_end(struct run *run)
 {
@@ -57,42 +53,35 @@ static void show_command(const struct run *run)
 		log_message(IAPROF_LOG_WARNING, "%s %s", run->command.name, text);
 }
 
-static int terminal_width(void)
+static void show_calls(struct run *run)
 {
-	struct winsize size;
-	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
+	if (log_level() < IAPROF_LOG_WARNING)
+		return;
+	struct text text = run_report(run, "calls", run->result.profile);
+	log_text(text.data, text.size);
+	text_free(&text);
 }
 
-static void show_calls(const struct collector_thread_result *result)
-{
-	const struct iaprof_profile *profile = result->profile;
-	if (!result->collector || log_level() < IAPROF_LOG_WARNING)
-		return;
-	char *text = NULL;
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	if (!file)
-		return;
-	/* Imported text has no timestamps, so the duration would be the time of reading. */
-	call_report_print(collector_calls(result->collector),
-			  profile && profile->begin_realtime ? profile->end - profile->begin : 0, file);
-	call_report_histograms(collector_histograms(result->collector), file);
-	finding_tables_print(collector_findings(result->collector), file);
-	fclose(file);
-	log_text(text, size);
-	free(text);
-}
-
-static void show_table(const struct run *run)
+static void show_table(struct run *run)
 {
 	const struct collector_thread_result *result = &run->result;
 	if (!run->setup.has_table || !result->profile)
 		return;
-	if (result->difference)
-		difference_table_print(result->difference, terminal_width(), stdout);
-	else if (!run->before)
-		top_table_print(result->profile, terminal_width(), stdout);
+	struct text text = run_report(run, "functions", run->before ? result->difference : result->profile);
+	fputs(text_string(&text), stdout);
 	fprintf(stdout, "\n");
+	text_free(&text);
+}
+
+struct own_cost own_cost_now(uint64_t helpers)
+{
+	struct rusage usage;
+	getrusage(RUSAGE_SELF, &usage);
+	return (struct own_cost){
+		.cpu = ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * NANOSECONDS_PER_SECOND +
+		       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000 + helpers,
+		.clock = clock_monotonic(),
+	};
 }
 
 uint64_t run_helper_cost(const struct run *run)
@@ -123,13 +112,11 @@ void run_finish(struct run *run)
 		log_notice("%s %s:", run->setup.is_before ? "before," : "after,",
 			   run->setup.is_before ? configuration->before_path : configuration->after_path);
 	else
-		show_calls(result);
+		show_calls(run);
 	show_command(run);
 	unwind_tables_report(run);
-	report_summary(result, &run->cost, run->setup.replays);
-	report_missing_decoders(&run->setup.decoders);
-	if (result->difference)
-		difference_report(result->difference);
+	run_summary_print(run);
+	run_report_messages(run, "text", result->difference);
 	if (run->setup.prints_output && !result->sink_failed)
 		log_notice("wrote %s", run->setup.sinks.items[0]->output.path);
 }

@@ -12,7 +12,7 @@
 static void show_status(struct run *run)
 {
 	struct collector_thread_progress progress = collector_thread_progress(run->collector);
-	report_status(&run->status, clock_monotonic() - run->cost.begin.clock, &progress);
+	status_line_show(&run->status, clock_monotonic() - run->cost.begin.clock, &progress);
 }
 
 /* Intervals for which a run lasts, whatever its memory is. */

@@ -11,12 +11,27 @@
 #include "run/collector_thread.h"
 #include "run/cpu_budget.h"
 #include "run/command.h"
-#include "run/report/report.h"
 #include "run/run.h"
 #include "run/setup.h"
+#include "run/status_line.h"
 #include "run/target_cgroup.h"
 #include "run/target_processes.h"
 #include "symbolizer/unwind/unwind_feed.h"
+#include "text/text.h"
+
+/* CPU time that iaprof and its helper processes had used at some time. */
+struct own_cost {
+	uint64_t cpu;   /* ns, user and system */
+	uint64_t clock; /* CLOCK_MONOTONIC */
+};
+/* helpers: CPU time of the helper processes, ns; 0 before they start. */
+struct own_cost own_cost_now(uint64_t helpers);
+
+struct run_cost {
+	struct own_cost begin, end; /* when the sources started, and after they stopped */
+	uint64_t earlier;           /* ns of CPU time that the process used before the run */
+	uint64_t total;             /* ns of CPU time from then on */
+};
 
 /* See run_budget.c. */
 struct run_budget {
@@ -221,6 +236,17 @@ bool run_is_ending(struct run *run);
 void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery);
 /* Sends counters that changed since: profiles dropped because a sink was too slow. Called every second. */
 void run_update_deliveries(struct run *run);
+
+/*
+ * run_report.c: returns what the sink summary writes of a profile with an option format=, which the caller frees;
+ * nothing if profile is NULL or the sink is not installed.
+ */
+struct text run_report(struct run *run, const char *format, const struct iaprof_profile *profile);
+/* Prints its lines as messages, unless -q. */
+void run_report_messages(struct run *run, const char *format, const struct iaprof_profile *profile);
+
+/* run_summary.c: prints what was lost, ignored or not resolved, and how many samples there were, as messages. */
+void run_summary_print(struct run *run);
 
 /* run_finish.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);

@@ -361,6 +361,15 @@ static const char *output_name(const struct instance *sink)
 	return output_path_shown(sink->output.path);
 }
 
+/* Loads the code now: its file may be replaced during the run. */
+static void find_report(struct setup *setup)
+{
+	struct error ignored = { 0 };
+	struct plugin *sink = registry_get(setup->registry, "summary", IAPROF_PLUGIN_SINK, &ignored);
+	if (sink && !sink->is_foreign && !plugin_load_code(sink, &ignored))
+		setup->report = sink;
+}
+
 /* Checks that an output is writable, is not the replayed file, and that a terminal gets only text. */
 static int check_output(const struct instance *sink, const struct configuration *configuration, char **identity,
 			struct error *error)
@@ -449,6 +458,7 @@ int setup_make(struct setup *setup, const struct configuration *configuration, s
 	setup->registry = registry;
 	setup->services = services;
 	setup->decoders = (struct decoders){ .registry = registry, .services = services };
+	find_report(setup);
 	int result = add_sources(setup, error);
 	if (!result)
 		result = check_source_settings(setup, error);

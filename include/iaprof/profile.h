@@ -203,7 +203,8 @@ struct iaprof_profile {
 
 	/* Calls, jobs, counters, histograms and findings since the run began, for sinks that requested
 	   IAPROF_REQUEST_ACTIVITY; NULL in differential profiles. Only IAPROF_PROFILE_FINAL and IAPROF_PROFILE_TOTAL
-	   profiles have tracks and points of counters. */
+	   profiles have tracks and points of counters. Without that request, IAPROF_PROFILE_TOTAL profiles have calls,
+	   histograms and findings. */
 	const struct iaprof_activity *activity;
 
 	/*

@@ -77,10 +77,7 @@ static void size_append(struct text *text, double bytes)
 
 static void share_append(struct text *text, double part, double whole)
 {
-	if (whole > 0)
-		text_append_format(text, "%s" CELL, quantity_share(part, whole).text);
-	else
-		text_append_string(text, NOT_KNOWN);
+	text_append_format(text, "%s" CELL, quantity_share(part, whole).text);
 }
 
 static void detail_append(struct text *text, uint64_t count, const char *singular, const char *plural)

@@ -32,16 +32,25 @@ struct quantity_text quantity_sum(uint64_t sum)
 	return made;
 }
 
+#define NOT_KNOWN ((struct quantity_text){ "-" })
+
 struct quantity_text quantity_share(double part, double whole)
 {
 	double share = 100 * part / whole;
 	struct quantity_text made;
 
+	if (!(whole > 0))
+		return NOT_KNOWN;
 	if (share > 0 && share < 0.0009995)
 		snprintf(made.text, sizeof made.text, "<0.001%%");
 	else
 		snprintf(made.text, sizeof made.text, "%.30s%%", quantity_number(share).text);
 	return made;
+}
+
+struct quantity_text quantity_per_second(double number, double nanoseconds)
+{
+	return nanoseconds > 0 ? quantity_number(number * 1e9 / nanoseconds) : NOT_KNOWN;
 }
 
 struct unit {
@@ -69,6 +78,11 @@ struct quantity_text quantity_time(double nanoseconds)
 
 	snprintf(made.text, sizeof made.text, number < 999.5 ? "%.3g %s" : "%.0f %s", number, unit->name);
 	return made;
+}
+
+struct quantity_text quantity_measured_time(double nanoseconds)
+{
+	return nanoseconds > 0 ? quantity_time(nanoseconds) : NOT_KNOWN;
 }
 
 struct quantity_text quantity_size(double bytes)

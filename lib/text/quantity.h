@@ -13,9 +13,13 @@ struct quantity_text {
 struct quantity_text quantity_number(double number);
 /* Formats all digits of a sum that saturates: "more than 18446744073709551614" for UINT64_MAX. */
 struct quantity_text quantity_sum(uint64_t sum);
-/* Formats a part of a whole above 0 in percent: "12.3%", "<0.001%". */
+/* Formats a part of a whole in percent: "12.3%", "<0.001%"; "-" if the whole is 0. */
 struct quantity_text quantity_share(double part, double whole);
+/* Formats a number for each second, "-" if the time is 0. */
+struct quantity_text quantity_per_second(double number, double nanoseconds);
 /* Formats nanoseconds: "12.3 ms". */
 struct quantity_text quantity_time(double nanoseconds);
+/* Formats the same, "-" for 0: the time was not measured. */
+struct quantity_text quantity_measured_time(double nanoseconds);
 /* Formats "512 B", "16.1 MiB", "1.00 GiB". */
 struct quantity_text quantity_size(double bytes);

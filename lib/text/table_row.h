@@ -4,11 +4,12 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <iaprof/record.h>
 
-/* Returns whether the text of a note is a row. */
-static inline bool text_is_row(const char *text)
+/* Returns whether a finding is a row. */
+static inline bool finding_is_row(uint32_t severity, const char *text)
 {
-	return !strncmp(text, "| ", 2) || !strncmp(text, "|| ", 3);
+	return severity == IAPROF_FINDING_NOTE && (!strncmp(text, "| ", 2) || !strncmp(text, "|| ", 3));
 }
 
 static inline bool row_has_titles(const char *row)

@@ -176,7 +176,7 @@ int text_write(struct text *text, const struct iaprof_host *host, struct iaprof_
 {
 	if (text->failed)
 		return host->fail(host, ENOMEM, "out of memory for the output");
-	int result = host->output_write(host, output, text->data, text->size);
+	int result = host->output_write(host, output, text_string(text), text->size);
 	text->size = 0;
 	return result;
 }

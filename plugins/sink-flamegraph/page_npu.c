@@ -6,6 +6,7 @@
 
 #include "page_tables.h"
 #include "stacks/finding_text.h"
+#include "text/table_row.h"
 
 struct writing {
 	struct text *text;
@@ -305,7 +306,7 @@ static void append_findings(const struct writing *writing)
 			const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
 			uint32_t known = finding->severity <= IAPROF_FINDING_PROBLEM ? finding->severity
 										     : IAPROF_FINDING_PROBLEM;
-			if (known != severity || page_finding_is_row(finding))
+			if (known != severity || finding_is_row(finding->severity, finding->text))
 				continue;
 			text_append_string(writing->text, between);
 			append_finding(writing, finding);

@@ -4,11 +4,6 @@
 
 #include "text/table_row.h"
 
-bool page_finding_is_row(const struct iaprof_finding *finding)
-{
-	return finding->severity == IAPROF_FINDING_NOTE && text_is_row(finding->text);
-}
-
 static void append_cell(struct text *text, const char *cell, size_t length)
 {
 	struct text name = { 0 };
@@ -36,7 +31,7 @@ void page_tables_append(struct text *text, const struct iaprof_activity *activit
 	text_append_string(text, ",\"tables\":[");
 	for (size_t i = 0; i < activity->finding_count; i++) {
 		const struct iaprof_finding *finding = iaprof_activity_finding(activity, i);
-		if (!page_finding_is_row(finding))
+		if (!finding_is_row(finding->severity, finding->text))
 			continue;
 		if (row_has_titles(finding->text) || !is_open) {
 			text_append_string(text, is_open ? "],[" : "[");

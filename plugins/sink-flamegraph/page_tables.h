@@ -2,13 +2,9 @@
 /* Tables that sources send as notes (FINDING in iaprof/record.h), for the page. */
 #pragma once
 
-#include <stdbool.h>
 #include <iaprof/profile.h>
 
 #include "text/text.h"
-
-/* Returns whether a finding is a row of a table, and no finding for the user. */
-bool page_finding_is_row(const struct iaprof_finding *finding);
 
 /* Appends ,"tables":[TABLE...]: a table is an array of rows, the titles first, and a row an array of cells. */
 void page_tables_append(struct text *text, const struct iaprof_activity *activity);

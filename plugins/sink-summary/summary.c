@@ -1,32 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink summary: the answer in a profile, as text for people, or as JSON for scripts. The JSON is documented in
- * iaprof-summary(7); its schema is summary.schema.json beside this file.
+ * Sink summary: the answer in a profile, as text for people, or as JSON for scripts, and its tables. The JSON is
+ * documented in iaprof-summary(7); its schema is summary.schema.json beside this file.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <iaprof/plugin.h>
 
 #include "stacks/finding_text.h"
 #include "stacks/profile_summary.h"
 #include "stacks/stack_text.h"
 #include "stacks/value_choice.h"
+#include "tables.h"
 
 /* Functions in JSON. */
 #define FUNCTIONS_MAX 100u
 
-enum format { FORMAT_TEXT, FORMAT_JSON };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_STALLS, FORMAT_FUNCTIONS, FORMAT_CALLS };
 
 struct summary {
 	uint64_t format;   /* enum format */
 	const char *value; /* name of a value type, NULL: value_type_best() */
 };
 
-static const char *const formats[] = { "text", "json", NULL };
+/* A run ends with text of a difference, and the last three (core/run/run_report.c). */
+static const char *const formats[] = { "text", "json", "stalls", "functions", "calls", NULL };
 
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct summary, format, CHOICE, "format", "text",
-		      "Output format: text for reading, json for scripts", .choices = formats),
+		      "Output format: text for reading, json for scripts; stalls: text of device samples without "
+		      "warnings; functions: tables of functions and stacks; calls: tables of calls and findings",
+		      .choices = formats),
 	IAPROF_OPTION(struct summary, value, STRING, "value", NULL,
 		      "Value type to summarize, such as cpu; by default a device's"),
 };
@@ -214,28 +221,77 @@ static void append_warnings(struct text *text, const struct iaprof_profile *prof
 	}
 }
 
+/* Appends the answer. Returns 0, or -ENOMEM. */
+static int append_answer(struct text *text, enum format format, const struct iaprof_profile *profile, uint32_t type)
+{
+	struct profile_summary summary;
+	/* The values of a continuous run are those of its last interval. */
+	if (format == FORMAT_STALLS && profile->flags & IAPROF_PROFILE_CONTINUOUS)
+		return 0;
+	int result = profile_summary_make(&summary, profile, type);
+	if (!result && format == FORMAT_JSON)
+		append_json(text, &summary);
+	else if (!result && (format == FORMAT_TEXT || summary.is_device))
+		profile_summary_append_text(text, &summary);
+	if (!result && format == FORMAT_TEXT)
+		append_warnings(text, profile);
+	profile_summary_free(&summary);
+	return result;
+}
+
+/* Standard output has the width, if it is a terminal. */
+static int terminal_width(void)
+{
+	struct winsize size;
+	return !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col ? size.ws_col : 80;
+}
+
+static void print_calls(const struct iaprof_profile *profile, FILE *file)
+{
+	const struct iaprof_activity *activity = profile->activity;
+	if (!activity)
+		return;
+	/* Imported text has no timestamps, so the duration would be the time of reading. */
+	call_tables_print(activity, profile->begin_realtime ? profile->end - profile->begin : 0, file);
+	histogram_table_print(activity, file);
+	finding_tables_print(activity, file);
+}
+
+/* Appends tables, or the totals of a difference. type: VALUE_TYPE_NONE: all. Returns 0, or -ENOMEM. */
+static int append_tables(struct text *text, enum format format, const struct iaprof_profile *profile, uint32_t type)
+{
+	bool is_difference = profile->flags & IAPROF_PROFILE_DIFFERENCE;
+	FILE *file = open_memstream(&text->data, &text->size);
+	if (!file)
+		return -ENOMEM;
+	if (format == FORMAT_CALLS)
+		print_calls(profile, file);
+	else if (format == FORMAT_FUNCTIONS && is_difference)
+		difference_tables_print(profile, type, terminal_width(), file);
+	else if (format == FORMAT_FUNCTIONS)
+		hottest_tables_print(profile, type, terminal_width(), file);
+	else
+		difference_totals_print(profile, type, file);
+	return fclose(file) ? -ENOMEM : 0;
+}
+
 static int summary_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
-	const struct summary *options_of = instance;
-	uint32_t type =
-		options_of->value ? value_type_find(host, profile, options_of->value) : value_type_best(profile);
-	if (options_of->value && type == VALUE_TYPE_NONE)
-		return -EINVAL;
-	struct profile_summary summary;
+	const struct summary *summary = instance;
+	enum format format = (enum format)summary->format;
+	bool is_difference = profile->flags & IAPROF_PROFILE_DIFFERENCE;
+	bool has_tables = is_difference || format >= FORMAT_FUNCTIONS;
+	uint32_t type = summary->value ? value_type_find(host, profile, summary->value)
+			: has_tables   ? VALUE_TYPE_NONE
+				       : value_type_best(profile);
 	struct text text = { 0 };
-	int result = profile_summary_make(&summary, profile, type);
-	if (result) {
-		host->fail(host, result, "out of memory for the summary");
-	} else {
-		if (options_of->format == FORMAT_JSON) {
-			append_json(&text, &summary);
-		} else {
-			profile_summary_append_text(&text, &summary);
-			append_warnings(&text, profile);
-		}
-		result = text_write_whole(&text, host, NULL);
-	}
-	profile_summary_free(&summary);
+	if (summary->value && type == VALUE_TYPE_NONE)
+		return -EINVAL;
+	if (is_difference && format == FORMAT_JSON)
+		return host->fail(host, EINVAL, "format=json does not support differences (use format=text)");
+	int result = (has_tables ? append_tables : append_answer)(&text, format, profile, type);
+	result = result ? host->fail(host, result, "out of memory for the summary")
+			: text_write_whole(&text, host, NULL);
 	text_free(&text);
 	return result;
 }
@@ -248,6 +304,7 @@ static int summary_finish(const struct iaprof_host *host, void *instance)
 static const struct iaprof_plugin summary_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
+	.flags = IAPROF_PLUGIN_DIFFERENCES,
 	.name = "summary",
 	.version = PLUGIN_VERSION,
 	.description = "What takes the time, why, and what to try: text or JSON",

@@ -102,6 +102,16 @@ def table():
         require(len(line) <= 100 or line.startswith('iaprof: '), f'too wide: {line}')
 
 
+@case('the sink summary writes totals, or tables; there is no JSON of a difference')
+def summary():
+    old, new = record('old', 3), record('new', 8)
+    equal(iaprof('-q', '--diff', old, new, '-k', 'summary').out, 'tests: 3 before, 8 after: +5 (+166.67%) (--normalize none)\n',
+          'the totals')
+    tables = iaprof('-q', '--diff', old, new, '-k', 'summary:format=functions').out
+    require(re.search(r'^ +\+5 +3 +8  sampled program$', tables, re.M), tables)
+    iaprof('-q', '--diff', old, new, '-k', 'summary:format=json,output=out').fails(FAILED, 'sink summary', 'use format=text')
+
+
 @case('losses of each file are reported, and part of the difference')
 def losses():
     iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '--record', 'old').completes()

@@ -60,6 +60,25 @@ def the_text_has_warnings_and_losses():
     assert not any('usual' in line for line in lines), lines
 
 
+def tables(form):
+    stacks = [(0, 600, [Frame('one', PROGRAM), Frame('main'), Frame('hot')]),
+              (1, 100, gpu_stack(7, 'attention', 'dpas', 'sbid', 16))]
+    records = [record('finding', name='storm', text='900 messages: send fewer', severity=2, time=1),
+               record('finding', name='use', text='|| jobs | phase', severity=1, time=1),
+               record('finding', name='use of boot', text='| 12 | boot', severity=1, time=1)]
+    return write_profile('summary', pathlib.Path('out.txt'), [NANOSECONDS, COUNT], stacks, records=records,
+                         options=form).read_text(encoding='utf-8')
+
+
+def tables_are_apart():
+    text = tables(['format=functions'])
+    assert '\n100.00% 100.00%  hot\n' in text and 'gpu-stalls: 100 count' in text and 'Hottest stacks' in text, text
+    assert 'gpu-stalls' not in tables(['format=functions', 'value=cpu']), 'another value type'
+    equal(tables(['format=calls']), 'jobs  phase\n  12  boot\n\n', 'tables of a source')
+    text = tables(['format=stalls'])
+    assert text.startswith('100 % of GPU time ') and 'Storm' not in text, text
+
+
 def names_are_json():
     name = '"},\n{"\\u0041\x1b[31m'
     found = summary([NANOSECONDS], [(0, 600, [Frame('one', PROGRAM), Frame(name)])])
@@ -82,7 +101,7 @@ def the_demo_is_valid():
 
 
 CASES = [gpu_time_is_explained, cpu_time_is_by_function, the_text_has_warnings_and_losses,
-         names_are_json, nothing_is_valid, the_demo_is_valid]
+         tables_are_apart, names_are_json, nothing_is_valid, the_demo_is_valid]
 
 if __name__ == '__main__':
     sys.exit(run_cases(CASES) != 0)

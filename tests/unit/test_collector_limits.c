@@ -624,6 +624,12 @@ TEST(records_are_no_others)
 	ck_assert_str_eq(snapshot->profile.metadata[0], "key");
 	ck_assert_str_eq(snapshot->profile.metadata[1], "value");
 	ck_assert_ptr_null(snapshot->profile.metadata[2]);
+	/* No sink requested it. */
+	const struct iaprof_activity *activity = snapshot->profile.activity;
+	ck_assert_uint_eq(activity->function_count + activity->histogram_count + activity->finding_count, 0);
+	ck_assert_uint_eq(activity->counter_count + activity->track_count, 0);
+	snapshot_release(snapshot);
+	snapshot = collector_snapshot(collector, false);
 	ck_assert_ptr_null(snapshot->profile.activity);
 	snapshot_release(snapshot);
 }

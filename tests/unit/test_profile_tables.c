@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/call_families.h"
 #include "profile/call_tree.h"
 #include "profile/findings.h"
 #include "profile/loss.h"
@@ -82,7 +81,7 @@ TEST(trees_and_families_are_bounded)
 	ck_assert_int_eq(take_node(1, (1u << 18) + 1, 0, 1), -EINVAL);
 	for (uint32_t i = 1; i <= 100; i++)
 		call(call_tree_find(&tree, 1, i), i, i, i);
-	struct call_families families = call_families_sum(&tree);
+	struct call_families families = call_tree_families(&tree);
 	ck_assert_uint_eq(families.count, CALL_FAMILIES_MAX);
 	ck_assert_str_eq(families.items[CALL_FAMILIES_MAX - 1].name, CALL_FAMILY_OTHER);
 	for (size_t i = 0; i < families.count; i++)

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers for people, and the tables that notes of sources are. */
+/* Numbers for people. */
 #include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "run/report/finding_tables.h"
 #include "text/quantity.h"
 #include "../run_suite.h"
 
@@ -24,6 +21,11 @@ TEST(numbers_have_three_digits)
 	ck_assert_str_eq(quantity_share(1, 8).text, "12.5%");
 	ck_assert_str_eq(quantity_share(0, 8).text, "0.00%");
 	ck_assert_str_eq(quantity_share(1, 1e6).text, "<0.001%");
+	ck_assert_str_eq(quantity_share(0, 0).text, "-");
+	ck_assert_str_eq(quantity_per_second(1, 2e9).text, "0.500");
+	ck_assert_str_eq(quantity_per_second(1, 0).text, "-");
+	ck_assert_str_eq(quantity_measured_time(0).text, "-");
+	ck_assert_str_eq(quantity_measured_time(1000).text, "1 us");
 }
 
 TEST(sums_that_saturate_are_lower_bounds)
@@ -52,38 +54,6 @@ TEST(times_and_sizes_have_units)
 		ck_assert_str_eq(quantity_time(times[i].amount).text, times[i].text);
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		ck_assert_str_eq(quantity_size(sizes[i].amount).text, sizes[i].text);
-}
-
-static void add(struct findings *findings, uint32_t severity, const char *text)
-{
-	const struct finding finding = { .source = 1, .severity = severity, .name = "name", .text = text, .count = 1 };
-	ck_assert(array_push(&findings->items, finding));
-}
-
-/* What is printed of findings, in which rows of tables are among others. */
-TEST(rows_of_notes_are_tables)
-{
-	struct findings findings = { 0 };
-	char *text = NULL;
-	size_t size;
-	add(&findings, IAPROF_FINDING_NOTE, "a sentence | with a bar");
-	add(&findings, IAPROF_FINDING_NOTE, "|| time | calls | phase");
-	add(&findings, IAPROF_FINDING_NOTE, "| 1.23 ms | - | boot");
-	add(&findings, IAPROF_FINDING_NOTE, "| - | 123456 | a \x1b[2J");
-	add(&findings, IAPROF_FINDING_NOTE, "|| n | name");
-	add(&findings, IAPROF_FINDING_NOTE, "| 1 |   inner");
-	add(&findings, IAPROF_FINDING_WARNING, "| 1 | no note");
-	add(&findings, IAPROF_FINDING_NOTE, "| lonely");
-	FILE *file = open_memstream(&text, &size);
-	finding_tables_print(&findings, file);
-	fclose(file);
-	ck_assert_str_eq(text, "   time   calls  phase\n1.23 ms       -  boot\n      -  123456  a ?[2J\n\n"
-			       "n  name\n1    inner\n\nlonely\n\n");
-	ck_assert(!finding_is_row(&findings.items.items[0]));
-	ck_assert(finding_is_row(&findings.items.items[1]));
-	ck_assert(!finding_is_row(&findings.items.items[6]));
-	free(text);
-	array_free(&findings.items);
 }
 
 int main(void)

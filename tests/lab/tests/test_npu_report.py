@@ -4,7 +4,7 @@
 # lab: short none
 # lab: module intel_vpu
 # lab: seconds 900
-# lab: covers plugins/ivpu/** lib/npu/** plugins/sink-flamegraph/** plugins/sink-folded/** plugins/sink-csv/** core/run/report/**
+# lab: covers plugins/ivpu/** lib/npu/** plugins/sink-flamegraph/** plugins/sink-folded/** plugins/sink-csv/** plugins/sink-summary/**
 # lab: covers examples/npu.ini tests/cli/npu_scenarios.py tests/lab/programs/npu_*
 """Reports of iaprof -c examples/npu.ini: its tables, its flame graph, its findings: each broken scenario raises
 its own and no other. The truth is the double's. TAP; arguments choose."""

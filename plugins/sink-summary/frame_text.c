@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See frame_text.h. */
-#include "run/report/frame_text.h"
+/* Frames in tables: see tables.h. */
+#include "tables.h"
 
 #include <string.h>
 
@@ -19,13 +19,13 @@ static const char *name_of(const struct iaprof_frame *frame)
 	return slash ? slash + 1 : frame->module;
 }
 
-void frame_text_print(const struct iaprof_frame *frame, int width, FILE *file)
+void frame_print(const struct iaprof_frame *frame, int width, FILE *file)
 {
 	text_print_printable(name_of(frame), width, file);
 	fprintf(file, "%s\n", suffix_of(frame));
 }
 
-bool frame_text_is_function(const struct iaprof_frame *frame)
+bool frame_is_function(const struct iaprof_frame *frame)
 {
 	return !(frame->flags & IAPROF_FRAME_PRODUCER) &&
 	       (frame->kind < IAPROF_FRAME_DEVICE_INSTRUCTION || frame->kind > IAPROF_FRAME_DEVICE_OFFSET);

@@ -1,52 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The status line and the summary: see report.h. */
-#include "run/report/report.h"
-
+/* The messages at the end of a run: see run_state.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <iaprof/host.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "process/thread_table.h"
 #include "profile/device_gaps.h"
-#include "run/report/call_report.h"
-#include "run/report/finding_tables.h"
+#include "run/run_state.h"
 #include "symbolizer/jit_runtime.h"
 #include "stacks/profile_facts.h"
-#include "stacks/profile_summary.h"
-#include "stacks/value_choice.h"
 #include "text/plural.h"
 #include "text/printable.h"
 #include "text/quantity.h"
-
-struct own_cost own_cost_now(uint64_t helpers)
-{
-	struct rusage usage;
-	getrusage(RUSAGE_SELF, &usage);
-	return (struct own_cost){
-		.cpu = ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * NANOSECONDS_PER_SECOND +
-		       ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000 + helpers,
-		.clock = clock_monotonic(),
-	};
-}
+#include "text/table_row.h"
 
 static double seconds(uint64_t nanoseconds)
 {
 	return (double)nanoseconds / (double)NANOSECONDS_PER_SECOND;
-}
-
-void report_status(struct status *last, uint64_t elapsed, const struct collector_thread_progress *progress)
-{
-	char text[4096];
-	size_t length =
-		call_report_live(&last->calls, &progress->calls, elapsed - last->elapsed, text, sizeof text / 2);
-	snprintf(text + length, sizeof text - length, "%s%.0f s  %s sample%s  %" PRIu64 " lost", length ? "\n" : "",
-		 seconds(elapsed), quantity_sum(progress->samples).text, plural(progress->samples), progress->lost);
-	*last = (struct status){ .elapsed = elapsed, .calls = progress->calls };
-	log_status_line(text);
 }
 
 /* Reports processes whose memory maps could not be read. Returns false for any other loss. */
@@ -184,7 +157,7 @@ static void report_findings(const struct findings *findings)
 	for (size_t i = 0; i < findings->items.count; i++) {
 		const struct finding *finding = &findings->items.items[i];
 		char times[64] = "", process[32] = "";
-		if (finding_is_row(finding))
+		if (finding_is_row(finding->severity, finding->text))
 			continue;
 		if (finding->count > 1)
 			snprintf(times, sizeof times, " (%" PRIu64 " times)", finding->count);
@@ -260,23 +233,6 @@ static void report_cost(const struct collector_statistics *statistics, double el
 			   100 * kernel_side / wall, all > sampling ? all - sampling : 0);
 }
 
-/* Prints the hottest kernels, their stall reasons and remedies, as sink summary writes them. */
-static void report_answer(const struct iaprof_profile *profile)
-{
-	struct profile_summary summary = { 0 };
-	struct text text = { 0 };
-	uint32_t type = value_type_best(profile);
-	if (type != VALUE_TYPE_NONE && profile_summary_make(&summary, profile, type) == 0 && summary.is_device)
-		profile_summary_append_text(&text, &summary);
-	for (size_t begin = 0; !text.failed && begin < text.size;) {
-		size_t length = (size_t)((const char *)rawmemchr(text.data + begin, '\n') - (text.data + begin));
-		log_notice("%.*s", (int)length, text.data + begin);
-		begin += length + 1;
-	}
-	profile_summary_free(&summary);
-	text_free(&text);
-}
-
 /* Prints the runtimes that generated code without names, and the option that enables names. */
 static void report_runtimes(uint32_t runtimes)
 {
@@ -303,8 +259,33 @@ static void report_gaps(const struct collector *collector)
 				   plural(sums[i].gaps), sums[i].jobs, plural(sums[i].jobs));
 }
 
-void report_summary(const struct collector_thread_result *result, const struct run_cost *cost, bool replays)
+static void report_missing_decoders(const struct decoders *decoders)
 {
+	for (size_t i = 0; i < decoders->missing.count; i++)
+		log_message(
+			IAPROF_LOG_WARNING,
+			"no decoder for device code of ELF machine %" PRIu32
+			": kernels have no attributes, instructions no names, and images that are relocated when they "
+			"are loaded no source lines (install a decoder plugin; iaprof --list shows them)",
+			decoders->missing.items[i]);
+}
+
+static void report_samples(const struct run *run)
+{
+	const struct collector_statistics *statistics = &run->result.statistics;
+	double elapsed = seconds(run->result.profile->end - run->result.profile->begin);
+	if (!run->setup.replays)
+		report_cost(statistics, elapsed, &run->cost);
+	else if (elapsed > 0)
+		log_notice("replayed %s sample%s of %.*f s", quantity_sum(statistics->samples).text,
+			   plural(statistics->samples), elapsed < 1 ? 3 : 1, elapsed);
+	else
+		log_notice("replayed %s sample%s", quantity_sum(statistics->samples).text, plural(statistics->samples));
+}
+
+void run_summary_print(struct run *run)
+{
+	const struct collector_thread_result *result = &run->result;
 	const struct collector_statistics *statistics = &result->statistics;
 	if (result->profile)
 		report_lost(result->profile);
@@ -319,27 +300,9 @@ void report_summary(const struct collector_thread_result *result, const struct r
 		report_gaps(result->collector);
 	report_device_code(&statistics->device);
 	report_devices(result);
-	if (!result->profile)
-		return;
-	if (!result->continuous) /* its values are those of the last interval */
-		report_answer(result->profile);
-	double elapsed = seconds(result->profile->end - result->profile->begin);
-	if (!replays)
-		report_cost(statistics, elapsed, cost);
-	else if (elapsed > 0)
-		log_notice("replayed %s sample%s of %.*f s", quantity_sum(statistics->samples).text,
-			   plural(statistics->samples), elapsed < 1 ? 3 : 1, elapsed);
-	else
-		log_notice("replayed %s sample%s", quantity_sum(statistics->samples).text, plural(statistics->samples));
-}
-
-void report_missing_decoders(const struct decoders *decoders)
-{
-	for (size_t i = 0; i < decoders->missing.count; i++)
-		log_message(
-			IAPROF_LOG_WARNING,
-			"no decoder for device code of ELF machine %" PRIu32
-			": kernels have no attributes, instructions no names, and images that are relocated when they "
-			"are loaded no source lines (install a decoder plugin; iaprof --list shows them)",
-			decoders->missing.items[i]);
+	if (result->profile) {
+		run_report_messages(run, "stalls", result->profile);
+		report_samples(run);
+	}
+	report_missing_decoders(&run->setup.decoders);
 }

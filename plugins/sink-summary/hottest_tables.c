@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of the hottest functions and stacks: see top_table.h. */
-#include "run/report/top_table.h"
+/* Tables of the hottest functions and stacks: see tables.h. */
+#include "tables.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,8 @@
 
 #include "base/cleanup.h"
 #include "base/saturating.h"
-#include "run/report/frame_text.h"
+#include "stacks/difference.h"
+#include "text/printable.h"
 
 #define FUNCTIONS_SHOWN 20
 #define STACKS_SHOWN 5
@@ -46,7 +47,7 @@ static void add_up(const struct iaprof_profile *profile, uint32_t value_type, st
 		uint32_t leaf = stack->frames[0];
 		for (uint32_t k = 0; k < stack->frame_count; k++) {
 			uint32_t frame = stack->frames[k];
-			if (!frame_text_is_function(iaprof_profile_frame(profile, frame)))
+			if (!frame_is_function(iaprof_profile_frame(profile, frame)))
 				continue;
 			if (last_seen[frame] != i + 1) /* a recursive function counts once */
 				sums[frame].total = saturating_add(sums[frame].total, value->value);
@@ -73,7 +74,7 @@ static void print_functions(const struct iaprof_profile *profile, uint32_t value
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, sums[i].frame);
 		fprintf(file, "%6.2f%% %6.2f%%  ", 100.0 * (double)sums[i].self / (double)total,
 			100.0 * (double)sums[i].total / (double)total);
-		frame_text_print(frame, width - 21, file);
+		frame_print(frame, width - 21, file);
 	}
 }
 
@@ -82,7 +83,7 @@ static void print_stack(const struct iaprof_profile *profile, const struct iapro
 {
 	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
 	fprintf(file, "\n%6.2f%%  ", 100.0 * (double)value->value / (double)total);
-	frame_text_print(iaprof_profile_frame(profile, stack->frames[0]), width - 9, file);
+	frame_print(iaprof_profile_frame(profile, stack->frames[0]), width - 9, file);
 	for (uint32_t shown = 0, i = stack->frame_count; i-- > 1;) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
 		if (frame->flags & IAPROF_FRAME_PRODUCER)
@@ -92,7 +93,7 @@ static void print_stack(const struct iaprof_profile *profile, const struct iapro
 			break;
 		}
 		fputs("         ", file);
-		frame_text_print(frame, width - 13, file);
+		frame_print(frame, width - 13, file);
 	}
 }
 
@@ -114,24 +115,24 @@ static void print_stacks(const struct iaprof_profile *profile, uint32_t value_ty
 		print_stack(profile, values[i], total, width, file);
 }
 
-void top_table_print(const struct iaprof_profile *profile, int width, FILE *file)
+void hottest_tables_print(const struct iaprof_profile *profile, uint32_t only, int width, FILE *file)
 {
 	if (width < 40)
 		width = 40;
 	for (uint32_t type = 0; type < profile->value_type_count; type++) {
-		uint64_t total = 0;
-		for (size_t i = 0; i < profile->value_count; i++) {
-			const struct iaprof_value *value = iaprof_profile_value(profile, i);
-			if (value->value_type == type)
-				total = saturating_add(total, value->value);
-		}
+		uint64_t total = difference_totals(profile, type).after;
 		const struct iaprof_value_type *shown = iaprof_profile_value_type(profile, type);
-		if (!total)
+		if (!total || (only != VALUE_TYPE_NONE && type != only))
 			continue;
-		if (!strcmp(shown->unit, "nanoseconds"))
-			fprintf(file, "\n%s: %.2f s\n\n", shown->name, (double)total / 1e9);
-		else
-			fprintf(file, "\n%s: %" PRIu64 " %s\n\n", shown->name, total, shown->unit);
+		fputc('\n', file);
+		text_print_printable(shown->name, width, file);
+		if (!strcmp(shown->unit, "nanoseconds")) {
+			fprintf(file, ": %.2f s\n\n", (double)total / 1e9);
+		} else {
+			fprintf(file, ": %" PRIu64 " ", total);
+			text_print_printable(shown->unit, width, file);
+			fputs("\n\n", file);
+		}
 		print_functions(profile, type, total, width, file);
 		print_stacks(profile, type, total, width, file);
 	}

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls by family: see call_families.h. */
-#include "profile/call_families.h"
+#include "stacks/call_families.h"
 
 #include <string.h>
+
+#include "base/saturating.h"
 
 static struct call_family *family_of(struct call_families *families, const char *name)
 {
@@ -18,15 +20,17 @@ static struct call_family *family_of(struct call_families *families, const char 
 	return &families->items[families->count++];
 }
 
-struct call_families call_families_sum(const struct call_tree *tree)
+void call_sums_add(struct call_sums *sums, const struct call_sums *more)
 {
-	struct call_families families = { 0 };
-	for (size_t i = 0; i < tree->functions.count; i++) {
-		const struct call_function *function = &tree->functions.items[i];
-		if (!function->sums.count)
-			continue;
-		call_sums_add(&family_of(&families, function->family)->sums, &function->sums);
-		call_sums_add(&families.total, &function->sums);
-	}
-	return families;
+	sums->count = saturating_add(sums->count, more->count);
+	sums->duration = saturating_add(sums->duration, more->duration);
+	sums->self_duration = saturating_add(sums->self_duration, more->self_duration);
+}
+
+void call_families_add(struct call_families *families, const char *name, const struct call_sums *calls)
+{
+	if (!calls->count)
+		return;
+	call_sums_add(&family_of(families, name)->sums, calls);
+	call_sums_add(&families->total, calls);
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See difference_table.h. */
-#include "run/report/difference_table.h"
+/* What changed between two runs: see tables.h. */
+#include "tables.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <iaprof/host.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "run/report/frame_text.h"
 #include "stacks/difference.h"
+#include "text/printable.h"
 
 #define FUNCTIONS_SHOWN 15
 
@@ -65,7 +64,7 @@ static void add_up(const struct iaprof_profile *profile, uint32_t value_type, do
 			continue;
 		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
 		uint32_t leaf = stack->frame_count - 1;
-		while (leaf && !frame_text_is_function(iaprof_profile_frame(profile, stack->frames[leaf])))
+		while (leaf && !frame_is_function(iaprof_profile_frame(profile, stack->frames[leaf])))
 			leaf--;
 		changes[stack->frames[leaf]].before += factor * (double)value->before;
 		changes[stack->frames[leaf]].after += (double)value->value;
@@ -77,7 +76,7 @@ static void print_change(const struct iaprof_profile *profile, const struct chan
 {
 	fprintf(file, "%12s %11s %11s  ", amount_text(difference_of(change), unit, true).text,
 		amount_text(change->before, unit, false).text, amount_text(change->after, unit, false).text);
-	frame_text_print(iaprof_profile_frame(profile, change->frame), width - 42, file);
+	frame_print(iaprof_profile_frame(profile, change->frame), width - 42, file);
 }
 
 /* Prints the functions that grew or shrank, largest change first; nothing if there is none. */
@@ -96,59 +95,61 @@ static void print_functions(const struct iaprof_profile *profile, const struct c
 	}
 }
 
-static void describe(const struct iaprof_profile *profile, uint32_t value_type, char *text, size_t size)
+static void print_totals(const struct iaprof_profile *profile, uint32_t value_type, FILE *file)
 {
 	const struct iaprof_value_type *type = iaprof_profile_value_type(profile, value_type);
 	struct difference_totals totals = difference_totals(profile, value_type);
 	double before = type->before_factor * (double)totals.before, change = (double)totals.after - before;
-	char factor[96] = "", share[32] = "";
+	text_print_printable(type->name, INT_MAX, file);
+	fprintf(file, ": %s", amount_text((double)totals.before, type->unit, false).text);
 	if (profile->normalization != IAPROF_NORMALIZATION_NONE)
-		snprintf(factor, sizeof factor, " times %.6g is %s", type->before_factor,
-			 amount_text(before, type->unit, false).text);
+		fprintf(file, " times %.6g is %s", type->before_factor, amount_text(before, type->unit, false).text);
+	fprintf(file, " before, %s after: %s", amount_text((double)totals.after, type->unit, false).text,
+		amount_text(change, type->unit, true).text);
 	if (before > 0)
-		snprintf(share, sizeof share, " (%+.2f%%)", 100 * change / before);
-	snprintf(text, size, "%s: %s%s before, %s after: %s%s", type->name,
-		 amount_text((double)totals.before, type->unit, false).text, factor,
-		 amount_text((double)totals.after, type->unit, false).text, amount_text(change, type->unit, true).text,
-		 share);
+		fprintf(file, " (%+.2f%%)", 100 * change / before);
 }
 
-void difference_table_print(const struct iaprof_profile *profile, int width, FILE *file)
+void difference_tables_print(const struct iaprof_profile *profile, uint32_t only, int width, FILE *file)
 {
 	CLEANUP_FREE struct change *changes = calloc(profile->frame_count + 1, sizeof *changes);
 	for (uint32_t type = 0; changes && type < profile->value_type_count; type++) {
 		const struct iaprof_value_type *shown = iaprof_profile_value_type(profile, type);
 		struct difference_totals totals = difference_totals(profile, type);
-		char text[512];
-		if (!totals.before && !totals.after)
+		if ((!totals.before && !totals.after) || (only != VALUE_TYPE_NONE && type != only))
 			continue;
 		for (uint32_t i = 0; i < profile->frame_count; i++)
 			changes[i] = (struct change){ .frame = i };
 		add_up(profile, type, shown->before_factor, changes);
 		qsort(changes, profile->frame_count, sizeof *changes, by_difference);
-		describe(profile, type, text, sizeof text);
-		fprintf(file, "\n%s\n", text);
+		fputc('\n', file);
+		print_totals(profile, type, file);
+		fputc('\n', file);
 		print_functions(profile, changes, true, shown->unit, width < 60 ? 60 : width, file);
 		print_functions(profile, changes, false, shown->unit, width < 60 ? 60 : width, file);
 	}
 }
 
-void difference_report(const struct iaprof_profile *profile)
+void difference_totals_print(const struct iaprof_profile *profile, uint32_t only, FILE *file)
 {
 	static const char *const names[] = { "none", "total", "duration" };
 	size_t shared = 0, before_only = 0, after_only = 0;
 	for (uint32_t type = 0; type < profile->value_type_count; type++) {
 		struct difference_totals totals = difference_totals(profile, type);
-		char text[512];
-		if (!totals.before && !totals.after)
+		if ((!totals.before && !totals.after) || (only != VALUE_TYPE_NONE && type != only))
 			continue;
 		*(!totals.before ? &after_only : !totals.after ? &before_only : &shared) += 1;
-		describe(profile, type, text, sizeof text);
-		log_notice("%s (--normalize %s)", text, names[profile->normalization]);
-		if (profile->normalization == IAPROF_NORMALIZATION_TOTAL && (!totals.before || !totals.after))
-			log_message(IAPROF_LOG_WARNING, "%s: not normalized (only one file has this value type)",
-				    iaprof_profile_value_type(profile, type)->name);
+		print_totals(profile, type, file);
+		/* Later versions may have others. */
+		if (profile->normalization < sizeof names / sizeof *names)
+			fprintf(file, " (--normalize %s)", names[profile->normalization]);
+		fputc('\n', file);
+		if (profile->normalization == IAPROF_NORMALIZATION_TOTAL && (!totals.before || !totals.after)) {
+			fputs("warning: ", file);
+			text_print_printable(iaprof_profile_value_type(profile, type)->name, INT_MAX, file);
+			fputs(": not normalized (only one file has this value type)\n", file);
+		}
 	}
 	if (!shared && before_only && after_only)
-		log_message(IAPROF_LOG_WARNING, "the files have no common value type");
+		fprintf(file, "warning: the files have no common value type\n");
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plugin/test_profile.h"
-#include "run/report/top_table.h"
+#include "tables.h"
 #include "../run_suite.h"
 
 static struct test_profile profile;
@@ -29,7 +29,7 @@ static void print(void)
 	size_t size;
 	FILE *file = open_memstream(&text, &size);
 	ck_assert_ptr_nonnull(file);
-	top_table_print(test_profile_get(&profile), 80, file);
+	hottest_tables_print(test_profile_get(&profile), VALUE_TYPE_NONE, 80, file);
 	ck_assert_int_eq(fclose(file), 0);
 }
 
