@@ -12,6 +12,7 @@
 #include "base/thread.h"
 #include "stacks/difference.h"
 #include "text/plural.h"
+#include "text/quantity.h"
 
 /* Seconds after which progress is reported while a run ends. */
 #define PROGRESS_AFTER 1
@@ -71,8 +72,8 @@ static struct snapshot *take_snapshot(struct collector_thread *thread, bool tota
 	struct snapshot *snapshot = collector_snapshot(thread->collector, total);
 	if (!snapshot) {
 		thread->profile_missing = true;
-		log_message(IAPROF_LOG_ERROR, "out of memory: dropped a profile of %.1f s",
-			    (double)(end - begin) / (double)NANOSECONDS_PER_SECOND);
+		log_message(IAPROF_LOG_ERROR, "out of memory: dropped a profile of %s",
+			    quantity_time((double)(end - begin)).text);
 		return NULL;
 	}
 	snapshot->profile.flags |= final ? IAPROF_PROFILE_FINAL : 0;

@@ -17,11 +17,6 @@
 #include "text/quantity.h"
 #include "text/table_row.h"
 
-static double seconds(uint64_t nanoseconds)
-{
-	return (double)nanoseconds / (double)NANOSECONDS_PER_SECOND;
-}
-
 /* Reports processes whose memory maps could not be read. Returns false for any other loss. */
 static bool report_unreadable_processes(const struct iaprof_lost *lost)
 {
@@ -64,15 +59,14 @@ struct missing_count {
 
 static void report_missing(const char *subject, const struct missing_count *missing, size_t count)
 {
-	char text[512];
-	size_t length = 0;
+	struct text text = { 0 };
 	for (size_t i = 0; i < count; i++)
-		if (missing[i].count && length < sizeof text)
-			length += (size_t)snprintf(text + length, sizeof text - length, "%s%" PRIu64 " %s%s%s",
-						   length ? ", " : "", missing[i].count, missing[i].noun,
-						   plural(missing[i].count), missing[i].rest);
-	if (length)
-		log_message(IAPROF_LOG_WARNING, "%s: %s", subject, text);
+		if (missing[i].count)
+			text_append_format(&text, "%s%" PRIu64 " %s%s%s", text.size ? ", " : "", missing[i].count,
+					   missing[i].noun, plural(missing[i].count), missing[i].rest);
+	if (text.size)
+		log_message(IAPROF_LOG_WARNING, "%s: %s", subject, text_string(&text));
+	text_free(&text);
 }
 
 static void report_device_code(const struct device_code_statistics *device)
@@ -218,19 +212,20 @@ static void report_unresolved(const struct collector_statistics *statistics)
 
 static void report_cost(const struct collector_statistics *statistics, double elapsed, const struct run_cost *cost)
 {
-	double wall = seconds(cost->end.clock - cost->begin.clock), kernel_side = seconds(statistics->kernel_side_time);
-	double sampling = seconds(cost->end.cpu - cost->begin.cpu) + kernel_side;
-	double all = seconds(cost->total) + kernel_side;
+	double wall = (double)(cost->end.clock - cost->begin.clock), kernel_side = (double)statistics->kernel_side_time;
+	double sampling = (double)(cost->end.cpu - cost->begin.cpu) + kernel_side;
+	double all = (double)cost->total + kernel_side;
 	struct quantity_text samples = quantity_sum(statistics->samples);
 	/* The start-up cost dominates a short run, so a percentage would be misleading. */
-	if (wall < 0.5)
-		log_notice("%s sample%s in %.3f s; iaprof used %.2f s of CPU time", samples.text,
-			   plural(statistics->samples), elapsed, all);
+	if (wall < NANOSECONDS_PER_SECOND / 2)
+		log_notice("%s sample%s in %s; iaprof used %s of CPU time", samples.text, plural(statistics->samples),
+			   quantity_time(elapsed).text, quantity_time(all).text);
 	else
-		log_notice("%s sample%s in %.1f s; iaprof used %.3g %% of one CPU while profiling (%.3g %% in the "
-			   "Linux kernel) and %.2f s of CPU time to start and finish",
-			   samples.text, plural(statistics->samples), elapsed, 100 * sampling / wall,
-			   100 * kernel_side / wall, all > sampling ? all - sampling : 0);
+		log_notice("%s sample%s in %s; iaprof used %s of one CPU while profiling (%s in the Linux kernel) and "
+			   "%s of CPU time to start and finish",
+			   samples.text, plural(statistics->samples), quantity_time(elapsed).text,
+			   quantity_share(sampling, wall, " %").text, quantity_share(kernel_side, wall, " %").text,
+			   quantity_time(all > sampling ? all - sampling : 0).text);
 }
 
 /* Prints the runtimes that generated code without names, and the option that enables names. */
@@ -253,10 +248,10 @@ static void report_gaps(const struct collector *collector)
 	const struct device_gap_sum *sums = collector_gaps(collector, &count);
 	for (size_t i = 0; i < count; i++)
 		if (sums[i].gaps)
-			log_notice("device %" PRIu32 ": idle for %.3g s between jobs of process %" PRIu32 " (%" PRIu64
+			log_notice("device %" PRIu32 ": idle for %s between jobs of process %" PRIu32 " (%" PRIu64
 				   " gap%s, %" PRIu64 " job%s; value type device-idle)",
-				   sums[i].key.device, seconds(sums[i].idle), sums[i].key.pid, sums[i].gaps,
-				   plural(sums[i].gaps), sums[i].jobs, plural(sums[i].jobs));
+				   sums[i].key.device, quantity_time((double)sums[i].idle).text, sums[i].key.pid,
+				   sums[i].gaps, plural(sums[i].gaps), sums[i].jobs, plural(sums[i].jobs));
 }
 
 static void report_missing_decoders(const struct decoders *decoders)
@@ -273,14 +268,13 @@ static void report_missing_decoders(const struct decoders *decoders)
 static void report_samples(const struct run *run)
 {
 	const struct collector_statistics *statistics = &run->result.statistics;
-	double elapsed = seconds(run->result.profile->end - run->result.profile->begin);
+	double elapsed = (double)(run->result.profile->end - run->result.profile->begin);
 	if (!run->setup.replays)
 		report_cost(statistics, elapsed, &run->cost);
-	else if (elapsed > 0)
-		log_notice("replayed %s sample%s of %.*f s", quantity_sum(statistics->samples).text,
-			   plural(statistics->samples), elapsed < 1 ? 3 : 1, elapsed);
 	else
-		log_notice("replayed %s sample%s", quantity_sum(statistics->samples).text, plural(statistics->samples));
+		log_notice("replayed %s sample%s%s%s", quantity_sum(statistics->samples).text,
+			   plural(statistics->samples), elapsed > 0 ? " of " : "",
+			   elapsed > 0 ? quantity_time(elapsed).text : "");
 }
 
 void run_summary_print(struct run *run)

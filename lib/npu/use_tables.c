@@ -13,7 +13,6 @@
 
 #define PAGE 4096.0
 #define CELL " | "
-#define NOT_KNOWN "-" CELL
 /* Indentation of a context in the rows below its process. */
 #define BELOW "  "
 /* The order of phases: what is not known is last. */
@@ -50,34 +49,10 @@ static int row_emit(struct table *table, const char *name, double value, uint32_
 	return result;
 }
 
-/* Cells are empty, "-", if the number is not known. */
-static void count_append(struct text *text, uint64_t count)
+/* A cell whose number is not known is "-". */
+static void cell_append(struct text *text, bool is_known, struct quantity_text number)
 {
-	if (count)
-		text_append_format(text, "%" PRIu64 CELL, count);
-	else
-		text_append_string(text, NOT_KNOWN);
-}
-
-static void time_append(struct text *text, double nanoseconds, bool is_known)
-{
-	if (is_known)
-		text_append_format(text, "%s" CELL, quantity_time(nanoseconds).text);
-	else
-		text_append_string(text, NOT_KNOWN);
-}
-
-static void size_append(struct text *text, double bytes)
-{
-	if (bytes > 0)
-		text_append_format(text, "%s" CELL, quantity_size(bytes).text);
-	else
-		text_append_string(text, NOT_KNOWN);
-}
-
-static void share_append(struct text *text, double part, double whole)
-{
-	text_append_format(text, "%s" CELL, quantity_share(part, whole).text);
+	text_append_format(text, "%s" CELL, is_known ? number.text : "-");
 }
 
 static void detail_append(struct text *text, uint64_t count, const char *singular, const char *plural)
@@ -137,12 +112,13 @@ static int phases_emit(struct table *table, const struct ivpu_statistics *statis
 				       ? (double)statistics->buffers.bytes
 				       : (double)sums->pages * PAGE;
 		row_begin(table);
-		time_append(text, (double)sums->elapsed, sums->elapsed);
-		share_append(text, (double)sums->elapsed, sums->elapsed ? (double)elapsed : 0);
-		count_append(text, sums->calls);
-		share_append(text, (double)sums->calls, sums->calls ? (double)calls : 0);
-		time_append(text, (double)sums->driver_time, sums->driver_time);
-		size_append(text, bytes);
+		cell_append(text, sums->elapsed, quantity_time((double)sums->elapsed));
+		cell_append(text, true,
+			    quantity_share((double)sums->elapsed, sums->elapsed ? (double)elapsed : 0, "%"));
+		cell_append(text, sums->calls, quantity_sum(sums->calls));
+		cell_append(text, true, quantity_share((double)sums->calls, sums->calls ? (double)calls : 0, "%"));
+		cell_append(text, sums->driver_time, quantity_time((double)sums->driver_time));
+		cell_append(text, bytes > 0, quantity_size(bytes));
 		text_append_string(text, ivpu_phase_name(phase));
 		details_append(text, use, phase, statistics);
 		if (!result)
@@ -173,17 +149,18 @@ static void cells_append(struct table *table, const struct user_cells *cells)
 	struct text *text = row_begin(table);
 	bool is_timed = jobs->timed;
 
-	count_append(text, jobs->jobs);
-	time_append(text, (double)jobs->run_time, is_timed);
-	share_append(text, (double)jobs->run_time, is_timed ? (double)table->use->run_time : 0);
-	time_append(text, is_timed ? (double)jobs->queue_time / (double)jobs->timed : 0, is_timed);
-	time_append(text, (double)cells->boot_time, cells->boot_time);
+	cell_append(text, jobs->jobs, quantity_sum(jobs->jobs));
+	cell_append(text, is_timed, quantity_time((double)jobs->run_time));
+	cell_append(text, true,
+		    quantity_share((double)jobs->run_time, is_timed ? (double)table->use->run_time : 0, "%"));
+	cell_append(text, is_timed, quantity_time((double)jobs->queue_time / (double)jobs->timed));
+	cell_append(text, cells->boot_time, quantity_time((double)cells->boot_time));
 	if (table->has_memory)
-		size_append(text, (double)cells->memory);
+		cell_append(text, cells->memory, quantity_size((double)cells->memory));
 	if (table->has_allocated)
-		size_append(text, (double)cells->allocated);
-	size_append(text, (double)cells->pages * PAGE);
-	count_append(text, cells->calls);
+		cell_append(text, cells->allocated, quantity_size((double)cells->allocated));
+	cell_append(text, cells->pages, quantity_size((double)cells->pages * PAGE));
+	cell_append(text, cells->calls, quantity_sum(cells->calls));
 }
 
 /* Writes the name of a user without bars, which separate cells. */
@@ -377,9 +354,9 @@ static int phases_row_emit(struct table *table, const struct phase_columns *colu
 	for (uint32_t i = 0; i < IVPU_PHASE_COUNT; i++) {
 		double part = phase_part(sums, PHASE_SHOWN(i), columns->has_times);
 		if (columns->totals[PHASE_SHOWN(i)] > 0 && columns->has_times)
-			time_append(text, part, part > 0);
+			cell_append(text, part > 0, quantity_time(part));
 		else if (columns->totals[PHASE_SHOWN(i)] > 0)
-			count_append(text, (uint64_t)part);
+			cell_append(text, (uint64_t)part, quantity_sum((uint64_t)part));
 	}
 	text_append_string(text, indent);
 	text_append_name(text, name);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stacks/stack_text.h"
+#include "text/quantity.h"
 #include "text/short_name.h"
 
 /* Longest name of a function, in bytes. */
@@ -18,20 +19,9 @@
 /* Shares below which nothing is called a bottleneck. */
 #define DOMINATES 0.05
 
-/* "44.4 %": three significant digits, as the page writes it. Halves are rounded up. */
 static void append_share(struct text *text, uint64_t part, uint64_t whole)
 {
-	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
-	if (!part || !whole)
-		text_append_string(text, "0 %");
-	else if (part >= whole)
-		text_append_string(text, "100 %");
-	else if (percent >= 99.95)
-		text_append_string(text, "99.9 %");
-	else if (percent < 0.01)
-		text_append_string(text, "<0.01 %");
-	else
-		text_append_format(text, "%#.3g %%", percent * (1 + 1e-12));
+	text_append_string(text, quantity_share((double)part, (double)whole, " %").text);
 }
 
 static void append_place(struct text *text, const struct iaprof_frame *frame)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include "text/quantity.h"
 
 struct quantity_text quantity_number(double number)
@@ -33,18 +34,33 @@ struct quantity_text quantity_sum(uint64_t sum)
 }
 
 #define NOT_KNOWN ((struct quantity_text){ "-" })
+/* Factor that makes binary fractions just below a half round up. */
+#define HALVES_UP (1 + 1e-12)
 
-struct quantity_text quantity_share(double part, double whole)
+struct quantity_text quantity_share(double part, double whole, const char *sign)
 {
-	double share = 100 * part / whole;
-	struct quantity_text made;
+	double percent = 100 * part / whole;
+	struct quantity_text made = { "" };
 
 	if (!(whole > 0))
 		return NOT_KNOWN;
-	if (share > 0 && share < 0.0009995)
-		snprintf(made.text, sizeof made.text, "<0.001%%");
+	if (!(part > 0))
+		snprintf(made.text, sizeof made.text, "0%s", sign);
+	else if (percent < 0.01)
+		snprintf(made.text, sizeof made.text, "<0.01%s", sign);
+	else if (percent < 99.95)
+		snprintf(made.text, sizeof made.text, "%#.3g%s", percent * HALVES_UP, sign);
 	else
-		snprintf(made.text, sizeof made.text, "%.30s%%", quantity_number(share).text);
+		snprintf(made.text, sizeof made.text, "%.*f%s", part < whole, part < whole ? 99.9 : percent * HALVES_UP,
+			 sign);
+	return made;
+}
+
+struct quantity_text quantity_fixed_share(double part, double whole, int decimals, const char *sign)
+{
+	struct quantity_text made;
+
+	snprintf(made.text, sizeof made.text, "%.*f%s", decimals, whole > 0 ? 100 * part / whole : 0, sign);
 	return made;
 }
 
@@ -58,31 +74,47 @@ struct unit {
 	const char *name;
 };
 
-/* Units are ordered by size, the largest first. */
-static const struct unit *unit_choose(double amount, const struct unit *units, size_t count)
+/* Formats an amount in the largest of the units that it has, which are ordered by size, the largest first. */
+static struct quantity_text unit_format(double amount, const struct unit *units, size_t count)
 {
+	struct quantity_text made;
 	size_t i = 0;
 
 	/* 999.5 us are 1 ms. */
 	while (i < count - 1 && amount < 0.9995 * units[i].size)
 		i++;
-	return &units[i];
+	double number = amount / units[i].size;
+	snprintf(made.text, sizeof made.text, number < 999.5 ? "%.3g %s" : "%.0f %s", number * HALVES_UP,
+		 units[i].name);
+	return made;
+}
+
+struct quantity_text quantity_count(double count)
+{
+	static const struct unit units[] = { { 1e15, "P" }, { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" }, { 1e3, "k" } };
+	struct quantity_text made;
+
+	if (count >= 9999.5)
+		return unit_format(count, units, sizeof units / sizeof *units);
+	snprintf(made.text, sizeof made.text, "%.0f", round(count));
+	return made;
 }
 
 struct quantity_text quantity_time(double nanoseconds)
 {
 	static const struct unit units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
-	const struct unit *unit = unit_choose(nanoseconds, units, sizeof units / sizeof *units);
-	double number = nanoseconds / unit->size;
-	struct quantity_text made;
 
-	snprintf(made.text, sizeof made.text, number < 999.5 ? "%.3g %s" : "%.0f %s", number, unit->name);
-	return made;
+	return unit_format(nanoseconds, units, sizeof units / sizeof *units);
 }
 
 struct quantity_text quantity_measured_time(double nanoseconds)
 {
 	return nanoseconds > 0 ? quantity_time(nanoseconds) : NOT_KNOWN;
+}
+
+struct quantity_text quantity_value(double value, const char *unit)
+{
+	return strcmp(unit, "nanoseconds") ? quantity_count(value) : quantity_time(value);
 }
 
 struct quantity_text quantity_size(double bytes)

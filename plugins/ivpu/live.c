@@ -13,6 +13,7 @@
 #include "npu/driver_functions.h"
 #include "npu/report.h"
 #include "npu_check.h"
+#include "text/quantity.h"
 #include "ivpu.bpf.skel.h"
 
 #define MILLISECOND 1e6
@@ -247,15 +248,15 @@ static void functions_report(const struct live *live)
 	char way[96];
 
 	function_links_describe(&live->probes.links, live->probes.way, list->count, way, sizeof way);
-	host->log(host, IAPROF_LOG_INFO, "attached to %" PRIu32 " functions of " NPU_DRIVER " in %.1f ms by %s",
-		  list->count, (double)live->probes.attach_time / MILLISECOND, way);
+	host->log(host, IAPROF_LOG_INFO, "attached to %" PRIu32 " functions of " NPU_DRIVER " in %s by %s", list->count,
+		  quantity_time((double)live->probes.attach_time).text, way);
 	host->metadata(host, "mode",
 		       counts_entries(live)                     ? "entries"
 		       : live->options.mode == LIVE_MODE_EVENTS ? "events"
 								: "count");
 	host->metadata(host, "attached by", "%s", way);
 	host->metadata(host, "functions attached", "%" PRIu32 " of %" PRIu32, list->count, list->traceable);
-	host->metadata(host, "time to attach", "%.1f ms", (double)live->probes.attach_time / MILLISECOND);
+	host->metadata(host, "time to attach", "%s", quantity_time((double)live->probes.attach_time).text);
 	if (list->left_out)
 		host->metadata(host, "functions left out as too frequent", "%" PRIu32, list->left_out);
 	if (list->ambiguous)
@@ -410,7 +411,7 @@ int live_finish(const struct iaprof_host *host, void *instance)
 	buffer_sizes_read(&live->probes, &live->use.use);
 	live_use_finish(&live->use, now - live->begin);
 
-	host->metadata(host, "time to detach", "%.1f ms", (double)live->probes.detach_time / MILLISECOND);
+	host->metadata(host, "time to detach", "%s", quantity_time((double)live->probes.detach_time).text);
 	if (live->libraries.functions)
 		host->metadata(host, "functions of Level Zero attached", "%" PRIu32, live->libraries.functions);
 	if (live->counts.calls)

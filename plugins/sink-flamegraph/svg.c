@@ -11,6 +11,7 @@
 #include "stacks/value_choice.h"
 #include "svg_difference.h"
 #include "text/plural.h"
+#include "text/quantity.h"
 
 /* In pixels. Frames narrower than NARROWEST are not drawn, but the image states their number. */
 #define WIDTH 1200.0
@@ -139,7 +140,8 @@ static void append_frame(struct drawing *drawing, uint32_t node, double left, do
 		text_append_format(text, " (%" PRIu32 ")", frame->pid);
 	text_append_format(text, "\n%" PRIu64 " ", drawing->totals[node]);
 	append_escaped(text, drawing->unit, SIZE_MAX);
-	text_append_format(text, ", %.2f %%", 100 * (double)drawing->totals[node] / (double)drawing->all);
+	text_append_format(text, ", %s",
+			   quantity_share((double)drawing->totals[node], (double)drawing->all, " %").text);
 	if (difference->before) {
 		text_append_string(text, "\n");
 		svg_difference_append_values(difference, difference->before[node], drawing->totals[node], text);

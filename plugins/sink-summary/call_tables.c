@@ -51,10 +51,10 @@ static void print_families(struct call_families families, uint64_t duration, FIL
 	for (size_t i = 0; i < families.count; i++) {
 		const struct call_sums *sums = &families.items[i].sums;
 		fprintf(file, "%10" PRIu64 " %8s %11s %11s %8s  ", sums->count,
-			quantity_share(sums->count, families.total.count).text,
+			quantity_share(sums->count, families.total.count, "%").text,
 			quantity_per_second(sums->count, duration).text,
 			quantity_measured_time(sums->self_duration).text,
-			quantity_share(sums->self_duration, families.total.self_duration).text);
+			quantity_share(sums->self_duration, families.total.self_duration, "%").text);
 		print_name(families.items[i].name, file);
 	}
 	fprintf(file, "%10" PRIu64 "          %11s %11s           all\n", families.total.count,
@@ -87,7 +87,7 @@ static void print_functions(const struct iaprof_activity *activity, uint64_t tot
 	for (size_t i = 0; i < count && i < FUNCTIONS_SHOWN; i++) {
 		const struct iaprof_call_function *function = called[i];
 		fprintf(file, "%10" PRIu64 " %8s %11s %11s %11s %11s  ", function->count,
-			quantity_share(function->count, total).text,
+			quantity_share(function->count, total, "%").text,
 			quantity_per_second(function->count, duration).text,
 			quantity_measured_time(function->duration).text,
 			quantity_measured_time(function->self_duration).text,
@@ -189,8 +189,8 @@ static void print_node(const struct nodes *nodes, uint32_t position)
 	if (node->count)
 		snprintf(calls, sizeof calls, "%" PRIu64, node->count);
 	fprintf(nodes->file, "%10s %11s %8s  %*s", calls, quantity_measured_time(subtree->time).text,
-		nodes->time ? quantity_share(subtree->time, nodes->time).text
-			    : quantity_share(subtree->calls, nodes->calls).text,
+		nodes->time ? quantity_share(subtree->time, nodes->time, "%").text
+			    : quantity_share(subtree->calls, nodes->calls, "%").text,
 		2 * (int)node->depth, "");
 	print_name(iaprof_activity_function(nodes->activity, node->function)->name, nodes->file);
 	/* At most as deep as IAPROF_CALL_DEPTH_MAX. */

@@ -9,32 +9,22 @@
 
 #include "base/cleanup.h"
 #include "stacks/difference.h"
+#include "stacks/stack_text.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 
 #define FUNCTIONS_SHOWN 15
 
-struct amount_text {
-	char text[48];
-};
-
 /* Formats "1.25 s", "12"; signed: "+1.25 s". */
-static struct amount_text amount_text(double amount, const char *unit, bool is_signed)
+static struct quantity_text amount_text(double amount, const char *unit, bool is_signed)
 {
-	static const struct {
-		const char *name;
-		double size;
-	} times[] = { { "s", 1e9 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 } };
-	struct amount_text made;
-	size_t i = 0;
-	if (strcmp(unit, "nanoseconds")) {
-		bool is_whole = fabs(amount - round(amount)) < 1e-6;
-		snprintf(made.text, sizeof made.text, is_signed ? "%+.*f" : "%.*f", is_whole ? 0 : 1, amount);
-		return made;
-	}
-	while (i < 3 && fabs(amount) < times[i].size)
-		i++;
-	snprintf(made.text, sizeof made.text, is_signed ? "%+.*f %s" : "%.*f %s", i < 3 ? 2 : 0, amount / times[i].size,
-		 times[i].name);
+	const char *sign = amount < 0 ? "-" : is_signed ? "+" : "";
+	struct quantity_text made;
+	double size = fabs(amount);
+	if (!strcmp(unit, "nanoseconds"))
+		snprintf(made.text, sizeof made.text, "%s%.30s", sign, quantity_time(size).text);
+	else /* scaled counts have a fraction */
+		snprintf(made.text, sizeof made.text, "%s%.*f", sign, fabs(size - round(size)) >= 1e-6, size);
 	return made;
 }
 
@@ -107,7 +97,8 @@ static void print_totals(const struct iaprof_profile *profile, uint32_t value_ty
 	fprintf(file, " before, %s after: %s", amount_text((double)totals.after, type->unit, false).text,
 		amount_text(change, type->unit, true).text);
 	if (before > 0)
-		fprintf(file, " (%+.2f%%)", 100 * change / before);
+		fprintf(file, " (%s%s)", change < 0 ? "-" : "+",
+			quantity_fixed_share(fabs(change), before, 2, "%").text);
 }
 
 void difference_tables_print(const struct iaprof_profile *profile, uint32_t only, int width, FILE *file)

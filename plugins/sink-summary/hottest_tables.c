@@ -9,7 +9,9 @@
 #include "base/cleanup.h"
 #include "base/saturating.h"
 #include "stacks/difference.h"
+#include "stacks/stack_text.h"
 #include "text/printable.h"
+#include "text/quantity.h"
 
 #define FUNCTIONS_SHOWN 20
 #define STACKS_SHOWN 5
@@ -72,8 +74,8 @@ static void print_functions(const struct iaprof_profile *profile, uint32_t value
 	fprintf(file, "   self   total  function\n");
 	for (size_t i = 0; i < profile->frame_count && i < FUNCTIONS_SHOWN && sums[i].self; i++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, sums[i].frame);
-		fprintf(file, "%6.2f%% %6.2f%%  ", 100.0 * (double)sums[i].self / (double)total,
-			100.0 * (double)sums[i].total / (double)total);
+		fprintf(file, "%7s %7s  ", quantity_fixed_share(sums[i].self, total, 2, "%").text,
+			quantity_fixed_share(sums[i].total, total, 2, "%").text);
 		frame_print(frame, width - 21, file);
 	}
 }
@@ -82,7 +84,7 @@ static void print_stack(const struct iaprof_profile *profile, const struct iapro
 			int width, FILE *file)
 {
 	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
-	fprintf(file, "\n%6.2f%%  ", 100.0 * (double)value->value / (double)total);
+	fprintf(file, "\n%7s  ", quantity_fixed_share(value->value, total, 2, "%").text);
 	frame_print(iaprof_profile_frame(profile, stack->frames[0]), width - 9, file);
 	for (uint32_t shown = 0, i = stack->frame_count; i-- > 1;) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
@@ -127,7 +129,7 @@ void hottest_tables_print(const struct iaprof_profile *profile, uint32_t only, i
 		fputc('\n', file);
 		text_print_printable(shown->name, width, file);
 		if (!strcmp(shown->unit, "nanoseconds")) {
-			fprintf(file, ": %.2f s\n\n", (double)total / 1e9);
+			fprintf(file, ": %s\n\n", quantity_time(total).text);
 		} else {
 			fprintf(file, ": %" PRIu64 " ", total);
 			text_print_printable(shown->unit, width, file);

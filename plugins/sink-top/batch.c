@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "quantity.h"
+#include "text/quantity.h"
 #include "view_text.h"
 
 /* Stacks are truncated to this length. */
@@ -30,8 +30,9 @@ static void append_row(struct text *text, const struct model *model, enum model_
 	const struct model_type *type = &model->types[row->type];
 	uint64_t whole = of_run ? type->run : type->last;
 	struct text words = { 0 };
-	text_append_format(text, "%6.2f%% %6.2f%% %15" PRIu64 " %15" PRIu64 "  ", quantity_percent(sums.self, whole),
-			   quantity_percent(sums.total, whole), sums.self, sums.total);
+	text_append_format(text, "%7s %7s %15" PRIu64 " %15" PRIu64 "  ",
+			   quantity_fixed_share((double)sums.self, (double)whole, 2, "%").text,
+			   quantity_fixed_share((double)sums.total, (double)whole, 2, "%").text, sums.self, sums.total);
 	view_text_append_row(&words, model, table, row, ROW_BYTES_MAX);
 	append_safe(text, &words);
 	text_append_string(text, "\n");
@@ -86,7 +87,7 @@ static void append_utilization(struct text *text, const struct meters *meters, b
 			continue;
 		text_append_string(text, is_first ? "utilization: " : ", ");
 		text_append_name(text, meter->label);
-		text_append_format(text, " %.1f %%", percent);
+		text_append_format(text, " %s", quantity_fixed_share(percent, 100, 1, " %").text);
 		is_first = false;
 	}
 	text_append_string(text, is_first ? "" : "\n");

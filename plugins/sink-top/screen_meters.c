@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "screen_line.h"
+#include "text/quantity.h"
 
 /* Lower windows have one line for all meters, or none. */
 #define ROWS_FOR_BARS 16u
@@ -51,11 +52,12 @@ static void append_styled(struct line *line, const char *words, const char *styl
 /* Appends "[||||      45.2%]"; empty if the utilization is unknown. */
 static void append_bar(struct line *line, double percent, unsigned columns)
 {
-	char number[16] = "", bars[BAR_COLUMNS_MAX + 1];
+	struct quantity_text number = { "" };
+	char bars[BAR_COLUMNS_MAX + 1];
 	unsigned begin = line->used, inside = columns > 2 ? columns - 2 : 0;
 	if (!isnan(percent))
-		snprintf(number, sizeof number, "%.1f%%", percent);
-	unsigned room = inside > strlen(number) ? inside - (unsigned)strlen(number) : 0;
+		number = quantity_fixed_share(percent, 100, 1, "%");
+	unsigned size = (unsigned)strlen(number.text), room = inside > size ? inside - size : 0;
 	unsigned length = isnan(percent) ? 0 : (unsigned)lround(percent * inside / 100);
 	length = length < room ? length : room;
 	memset(bars, '|', length);
@@ -63,7 +65,7 @@ static void append_bar(struct line *line, double percent, unsigned columns)
 	line_append(line, "[");
 	append_styled(line, bars, style_of(line->screen, percent));
 	line_pad(line, begin + 1 + room);
-	append_styled(line, number, BOLD);
+	append_styled(line, number.text, BOLD);
 	line_pad(line, begin + 1 + inside);
 	line_append(line, "]");
 }
@@ -118,14 +120,12 @@ static void append_one_line(struct text *text, const struct screen *screen, unsi
 	for (unsigned i = 0; i < meters->count; i++) {
 		const struct meter *meter = meters_at(meters, i);
 		double percent = shown_percent(view, meters, meter);
-		char number[16];
 		if (isnan(percent))
 			continue;
-		snprintf(number, sizeof number, "%.1f%%", percent);
 		line_pad(&line, line.used ? line.used + 2 : 0);
 		line_append_cut(&line, meter->label, LABEL_COLUMNS_MAX);
 		line_pad(&line, line.used + 1);
-		append_styled(&line, number, BOLD);
+		append_styled(&line, quantity_fixed_share(percent, 100, 1, "%").text, BOLD);
 	}
 	line_end(&line);
 }

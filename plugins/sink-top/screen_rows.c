@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "quantity.h"
 #include "screen_line.h"
+#include "text/quantity.h"
 #include "view_text.h"
 
 /* Narrower windows show one number per row. */
@@ -149,17 +149,17 @@ void screen_rows_append_heading(struct text *text, const struct screen *screen, 
 	line_end(&line);
 }
 
-static void append_share(struct line *line, double percent)
+static void append_share(struct line *line, uint64_t part, uint64_t whole)
 {
-	char words[16];
+	double percent = whole ? 100 * (double)part / (double)whole : 0;
+	struct quantity_text words = quantity_fixed_share((double)part, (double)whole, 2, "%");
 	const char *style = percent >= HOT                            ? (line->screen->colour ? RED : BOLD)
 			    : percent >= WARM && line->screen->colour ? GREEN
 								      : "";
-	snprintf(words, sizeof words, "%.2f%%", percent);
-	unsigned length = (unsigned)strlen(words);
+	unsigned length = (unsigned)strlen(words.text);
 	line_pad(line, line->used + (length < 7 ? 7 - length : 0));
 	text_append_string(line->text, style);
-	line_append(line, words);
+	line_append(line, words.text);
 	text_append_string(line->text, *style ? PLAIN : "");
 }
 
@@ -206,16 +206,13 @@ void screen_rows_append(struct text *text, const struct screen *screen, unsigned
 	const struct model_type *type = &model->types[row->row->type];
 	uint64_t whole = view->of_run ? type->run : type->last;
 	struct text words = { 0 };
-	append_share(&line, quantity_percent(row->sums.self, whole));
+	append_share(&line, row->sums.self, whole);
 	if (columns.has_total) {
 		line_pad(&line, line.used + 1);
-		append_share(&line, quantity_percent(row->sums.total, whole));
+		append_share(&line, row->sums.total, whole);
 	}
-	if (columns.has_numbers) {
-		char amount[QUANTITY_SIZE];
-		quantity_format(amount, (double)row->sums.self, type->unit);
-		line_append_right(&line, amount, 10);
-	}
+	if (columns.has_numbers)
+		line_append_right(&line, quantity_value((double)row->sums.self, type->unit).text, 10);
 	line_pad(&line, line.used + 2);
 	append_owner(&line, &columns, model, row);
 	view_text_append_name(&words, model, view->table, row->row, 16 * (size_t)screen->columns);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "quantity.h"
+#include "text/quantity.h"
 
 /* Maximum number of losses shown. */
 #define LOSSES_SHOWN 8
@@ -46,8 +46,9 @@ void view_text_append_time(struct text *text, const struct model *model, bool re
 	if (model->intervals > 1)
 		text_append_format(text, ", every %.1f s", seconds(model->end - model->last_begin));
 	if (!recorded)
-		text_append_format(text, "; iaprof itself: %.2f %% of a CPU",
-				   quantity_percent(model->last_cost, model->last_wall));
+		text_append_format(
+			text, "; iaprof itself: %s of a CPU",
+			quantity_fixed_share((double)model->last_cost, (double)model->last_wall, 2, " %").text);
 	if (model->out_of_memory)
 		text_append_string(text, "; out of memory: rows dropped");
 	if (model->types_left_out)
@@ -55,19 +56,22 @@ void view_text_append_time(struct text *text, const struct model *model, bool re
 				   plural(model->types_left_out));
 }
 
+static struct quantity_text rate_text(uint64_t amount, uint64_t nanoseconds, const char *unit)
+{
+	return quantity_value(nanoseconds ? (double)amount * 1e9 / (double)nanoseconds : 0, unit);
+}
+
 static void append_rate(struct text *text, const struct model_type *type, uint64_t duration)
 {
-	char amount[QUANTITY_SIZE], samples[QUANTITY_SIZE];
 	bool is_count = !strcmp(type->unit, "count");
-	quantity_format(amount, quantity_rate(type->last - type->last_lost, duration), type->unit);
-	quantity_format(samples, quantity_rate(type->last_count, duration), "count");
-	text_append_format(text, "%s%s %s", text->size ? "; " : "", type->name, amount);
+	text_append_format(text, "%s%s %s", text->size ? "; " : "", type->name,
+			   rate_text(type->last - type->last_lost, duration, type->unit).text);
 	if (!is_count && strcmp(type->unit, "nanoseconds")) {
 		text_append_format(text, " %s", type->unit);
 	}
 	text_append_string(text, "/s");
 	if (!is_count || type->last_count != type->last - type->last_lost)
-		text_append_format(text, ", %s samples/s", samples);
+		text_append_format(text, ", %s samples/s", rate_text(type->last_count, duration, "count").text);
 }
 
 void view_text_append_rates(struct text *text, const struct model *model, uint32_t first)
@@ -79,10 +83,8 @@ void view_text_append_rates(struct text *text, const struct model *model, uint32
 		if (i != first && model->types[i].run)
 			append_rate(text, &model->types[i], duration);
 	if (model->jobs_done || model->jobs_aborted) {
-		char jobs[QUANTITY_SIZE];
-		quantity_format(jobs, quantity_rate(model->last_jobs, duration), "count");
-		text_append_format(text, "%sjobs %s/s, %" PRIu64 " aborted", text->size ? "; " : "", jobs,
-				   model->jobs_aborted);
+		text_append_format(text, "%sjobs %s/s, %" PRIu64 " aborted", text->size ? "; " : "",
+				   rate_text(model->last_jobs, duration, "count").text, model->jobs_aborted);
 	}
 	if (!text->size)
 		text_append_string(text, "no samples yet");

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include "sample_records.h"
 #include "sampler.h"
+#include "text/quantity.h"
 
 /* ELF machine number of Intel GT code (EM_INTELGT). */
 #define MACHINE_INTEL_GT 205u
@@ -126,8 +127,8 @@ int records_add_overflow_finding(struct record_batch *batch, const struct sample
 		snprintf(remedy, sizeof remedy, "rate=%" PRIu32 " is the lowest; give iaprof more CPU time",
 			 eu_stall->rates[position]);
 	snprintf(text, sizeof text,
-		 "%s: EU stall buffer overflows: %" PRIu64 " in %.1f s, an unknown number of samples was lost (%s)",
-		 sampler->label, stretch->count, (double)(stretch->last - stretch->begin) / 1e9, remedy);
+		 "%s: EU stall buffer overflows: %" PRIu64 " in %s, an unknown number of samples was lost (%s)",
+		 sampler->label, stretch->count, quantity_time((double)(stretch->last - stretch->begin)).text, remedy);
 	const struct record_finding finding = { .severity = IAPROF_FINDING_WARNING,
 						.name = "stall-overflow",
 						.text = text,

@@ -90,7 +90,7 @@ class Screen:
             return rows
         begin = next(self.column(title) for title in NAMES if title in self.lines()[self.heading()])
         for line in self.lines():
-            match = re.match(r' *(\d+\.\d+)% +(?:(\d+\.\d+)% +)?(\d\S*(?: [num]?s)?)  ', line)
+            match = re.match(r' *(\d+\.\d+)% +(?:(\d+\.\d+)% +)?(\d\S*(?: (?:[num]?s|[kMGTP]))?)  ', line)
             if match:
                 rows.append((float(match[1]), match[2] and float(match[2]), match[3], line[begin:]))
         return rows

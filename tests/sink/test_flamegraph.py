@@ -6,6 +6,8 @@ What the page shows is read as a reader gets it: the tooltip below the mouse, wh
 texts around the graph, and the pixels. Words on the command line choose cases.
 """
 import collections
+import os
+import pathlib
 import random
 import re
 import sys
@@ -35,6 +37,20 @@ def frames_have_their_shares(window):
     equal([reader.point(part, 3).title for part in (0.597, 0.603)], ['left', 'right'], 'beside the edge')
     equal(reader.point(0.45, 2).rows.get('Self'), None, 'no samples end in main')
     equal(window.wrong(), [], 'errors')
+
+
+def numbers_are_those_of_the_terminal(window):
+    """Of the table with which tests/unit/test_quantity.c tests the texts of the terminal."""
+    source = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
+    script = (source / 'plugins/sink-flamegraph/page/text.js').read_text(encoding='utf-8')
+    lines = (source / 'tests/data/quantities.txt').read_text(encoding='utf-8').splitlines()
+    rows = [line.split(' ', 3) for line in lines if not line.startswith('#')]
+    forms = {'share': 'shareText({}, {})', 'time': 'timeText({})', 'count': 'countText({})'}
+    calls = ', '.join(forms[kind].format(amount, whole) for kind, amount, whole, _ in rows)
+    found = window.evaluate(f'(() => {{ {script} return [{calls}]; }})()')
+    found = [text.replace(THIN, ' ').replace('µ', 'u').replace(',', '') for text in found]
+    equal([[*row[:3], text] for row, text in zip(rows, found, strict=True)], rows, 'texts')
+    assert len(rows) > 30, rows
 
 
 def zoom_and_back(window):
@@ -543,7 +559,7 @@ def pictures_have_their_shares(window):
         frames[name] = numbers, float(box.get('width')) / 1180, float(box.get('y'))
     for name, value in ('one', 900), ('left', 600), ('three (9)', 1010), (nasty[:-1] + '?', 1000), ('7', 1):
         numbers, width, _ = frames[name]
-        equal(numbers, f'{value} count, {100 * value / 2010:.2f} %', name)
+        equal(numbers, f'{value} count, {share(value, 2010).replace(THIN, " ")}', name)
         assert abs(width - value / 2010) < 1e-4, f'{name} is {width} wide'
     assert frames['one'][2] > frames['left'][2] and 'other' not in frames, frames
     window.open(page)
@@ -573,7 +589,7 @@ def what_ran_is_in_the_title(window):
     equal(reader.is_seen('#metadata'), True, 'metadata of the run')
 
 
-PAGE_CASES = (frames_have_their_shares, zoom_and_back, zooming_moves_and_ends, keys_go_everywhere,
+PAGE_CASES = (frames_have_their_shares, numbers_are_those_of_the_terminal, zoom_and_back, zooming_moves_and_ends, keys_go_everywhere,
               tab_reaches_all_in_order, search_shows_the_share, found_in_folded_rows, folded_runs_unfold,
               stall_reasons_are_shown_and_hidden, details_show_more, reasons_are_in_their_order,
               hostile_names_stay_names, the_policy_holds, unknown_and_lost_are_shown, narrow_frames_are_merged,

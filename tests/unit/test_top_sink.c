@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "quantity.h"
 #include "display_width.h"
 #include "keys.h"
 #include "meters.h"
@@ -442,28 +441,6 @@ TEST(many_processes_leave_room)
 	ck_assert_uint_eq(rows[2].sums.total, PROCESSES);
 	ck_assert_uint_lt(model.tables[TABLE_FUNCTIONS].row_count, ROW_TABLE_ROWS_MAX);
 	free(rows);
-}
-
-static const struct {
-	double amount;
-	const char *unit, *shown;
-} amounts[] = {
-	{ 0, "count", "0" },
-	{ 9999, "count", "9999" },
-	{ 12345, "count", "12.3k" },
-	{ 99960, "count", "100k" },
-	{ 1e19, "count", "10000P" },
-	{ 4560000, "count", "4.56M" },
-	{ 0, "nanoseconds", "0.00 ns" },
-	{ 12345678, "nanoseconds", "12.3 ms" },
-	{ 1.8e19, "nanoseconds", "18000000000 s" },
-};
-
-TEST_LOOP(amounts_are_short, 0, sizeof amounts / sizeof *amounts)
-{
-	char text[QUANTITY_SIZE];
-	quantity_format(text, amounts[_i].amount, amounts[_i].unit);
-	ck_assert_str_eq(text, amounts[_i].shown);
 }
 
 int main(void)

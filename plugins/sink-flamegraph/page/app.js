@@ -310,7 +310,7 @@ class App {
     if (model.isDevice && matched > 0)
       right.append(make('span', { title: 'GPU samples that belong to a known kernel' }, make('b', { textContent: shareText(matched, values.total[0]) }), ' matched'));
     const lost = model.header.lost.reduce((sum, { count }) => sum + count, 0);
-    right.append(make('span', { id: 'lost-sum', textContent: `${lost.toLocaleString('en')} lost` }));
+    right.append(make('span', { id: 'lost-sum', textContent: `${grouped(lost)} lost` }));
   }
 
   showEmpty(box) {

@@ -154,7 +154,7 @@ class Compare {
       list.append(make('dt', { textContent: name }), make('dd', { textContent: runFacts(header.nanoseconds, header.begin) }));
     for (const { source, reason, count, before } of this.model.header.lost)
       list.append(make('dt', { textContent: `${source}: ${reason}` }),
-        make('dd', { className: 'bad', textContent: `${before.toLocaleString('en')}, ${count.toLocaleString('en')} lost` }));
+        make('dd', { className: 'bad', textContent: `${grouped(before)}, ${grouped(count)} lost` }));
     return this.app.summary.section('Runs', '', list);
   }
 

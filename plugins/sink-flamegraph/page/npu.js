@@ -170,11 +170,11 @@ class NpuView {
     fillTable(element('npu-histograms'), titles, histograms.map(histogram => {
       const { name, unit, count, sum, maximum, p50, p90, p99 } = histogram;
       const text = value => unit === 'nanoseconds' ? timeText(value) : unit === 'bytes' ? levelText(value, unit)
-        : value.toLocaleString('en');
+        : grouped(value);
       // Percentiles of several values, derived from buckets, are approximate.
       const percentile = value => count === 1 ? text(maximum) : `≈${text(value)}`;
       const mean = count ? Math.floor(sum / count) : 0;
-      return [name, count.toLocaleString('en'), ...[p50, p90, p99].map(percentile), text(maximum), text(mean),
+      return [name, grouped(count), ...[p50, p90, p99].map(percentile), text(maximum), text(mean),
         this.bars(histogram, text)];
     }));
   }
@@ -189,7 +189,7 @@ class NpuView {
       if (i < first)
         return;
       const bar = document.createElement('li'), box = document.createElement('span');
-      const label = `${text(i ? 2 ** i : 0)} to ${text(2 ** (i + 1))}: ${count.toLocaleString('en')}`;
+      const label = `${text(i ? 2 ** i : 0)} to ${text(2 ** (i + 1))}: ${grouped(count)}`;
       box.style.height = `${count ? Math.max(1, Math.round(40 * count / most)) : 0}px`;
       bar.title = label;
       bar.setAttribute('aria-label', label);
@@ -212,7 +212,7 @@ class NpuView {
     const calls = rows.reduce((sum, [, { count }]) => sum + count, 0);
     const time = rows.reduce((sum, [, { own }]) => sum + own, 0);
     fillTable(element('npu-families'), ['Family', 'Calls', 'Share', 'Self', 'Share of time'],
-      rows.map(([name, { count, own }]) => [name, count.toLocaleString('en'), shareText(count, calls),
+      rows.map(([name, { count, own }]) => [name, grouped(count), shareText(count, calls),
         own ? timeText(own) : '-', time ? shareText(own, time) : '-']));
   }
 
@@ -223,7 +223,7 @@ class NpuView {
     const time = value => value ? timeText(value) : '-';
     fillTable(element('npu-functions'), ['Function', 'Family', 'Calls', 'Share', 'Total', 'Self', 'Mean'],
       called.slice(0, FUNCTIONS_SHOWN).map(({ name, family, count, duration, own }) =>
-        [name, family, count.toLocaleString('en'), shareText(count, calls), time(duration), time(own),
+        [name, family, grouped(count), shareText(count, calls), time(duration), time(own),
           time(Math.floor(duration / count))]));
     element('npu-functions-more').textContent = called.length > FUNCTIONS_SHOWN
       ? `${manyText(called.length - FUNCTIONS_SHOWN, 'more function')}` : '';

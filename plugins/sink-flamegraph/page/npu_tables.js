@@ -19,6 +19,6 @@ function capitalized(text) { return text.charAt(0).toUpperCase() + text.slice(1)
 // As the page writes numbers: "12.3 µs", "1,234", "5.67 %".
 function pageNumber(text) {
   if (/^\d+$/.test(text))
-    return Number(text).toLocaleString('en');
+    return grouped(Number(text));
   return text.replace(/^([<\d.]+) ?(ns|us|ms|s|%|[KMGT]?i?B)$/, (_, number, unit) => `${number}\u202f${unit.replace('us', 'µs')}`);
 }

@@ -180,8 +180,8 @@ class Summary {
     const counts = [3, 2, 1].map(severity => [findings.items.filter(item => item.severity === severity).length,
       SEVERITIES[severity]]).filter(([count]) => count).map(([count, name]) => manyText(count, name));
     const more = findings.items.length - FINDINGS_SHOWN;
-    const notes = [more > 0 && `${more.toLocaleString('en')} more`, findings.dropped > 0 &&
-      `${findings.dropped.toLocaleString('en')} were too many to keep`].filter(Boolean);
+    const notes = [more > 0 && `${grouped(more)} more`, findings.dropped > 0 &&
+      `${grouped(findings.dropped)} were too many to keep`].filter(Boolean);
     // Findings about the metric shown come first.
     const isOwn = ({ name, source }) => /npu/i.test(`${name} ${source}`) === /^npu-/.test(this.app.model.typeName);
     const ordered = [...findings.items.filter(isOwn), ...findings.items.filter(item => !isOwn(item))];
@@ -190,7 +190,7 @@ class Summary {
         SEVERITIES[item.severity] || 'note', role: 'img' });
       const button = make('button', { type: 'button', className: 'finding', title: item.name }, icon, make('div', {},
         make('b', { textContent: item.title }), make('span', { className: 'text', textContent: item.text +
-          (item.count > 1 ? ` (${item.count.toLocaleString('en')} times)` : '') })));
+          (item.count > 1 ? ` (${grouped(item.count)} times)` : '') })));
       button.addEventListener('click', () => this.app.state.set(this.evidenceOf(item)));
       return button;
     });
@@ -229,7 +229,7 @@ class Summary {
     }
     const { lost } = model.header;
     for (const { source, reason, count, unknown } of lost)
-      add(`${source}: ${reason}`, `${count.toLocaleString('en')}${unknown ? ' or more' : ''} lost`, true);
+      add(`${source}: ${reason}`, `${grouped(count)}${unknown ? ' or more' : ''} lost`, true);
     if (!lost.length)
       add('Lost samples', '0');
     return this.section('Data quality', '', list);

@@ -1,4 +1,5 @@
-// Numbers and names as the page writes them: three significant digits, and a narrow space before units.
+// Numbers and names as the page writes them: three significant digits, and a narrow space before units. Shares, times and
+// counts are those of lib/text/quantity.c: both are tested with tests/data/quantities.txt.
 
 const THIN = '\u202f';
 // Created once: toLocaleString() would create one for each number.
@@ -13,16 +14,19 @@ function three(value) {
   return String(Number(value.toPrecision(3)));
 }
 
-function countText(value) {
-  const [unit, size] = [['G', 1e9], ['M', 1e6], ['k', 1e4]].find(([, least]) => value >= least) || ['', 1];
-  return unit ? `${three(value / (unit === 'k' ? 1e3 : size))}${THIN}${unit}` : grouped(Math.round(value));
+const COUNTS = [['P', 1e15], ['T', 1e12], ['G', 1e9], ['M', 1e6], ['k', 1e3]];
+const TIMES = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
+
+// -> the largest unit of which a value has at least a part, or else the smallest one
+const unitOf = (units, value, part = 1) => units.find(([, size]) => value >= size * part) || units.at(-1);
+
+function unitText(units, value) {
+  const [unit, size] = unitOf(units, value, 0.9995);
+  return `${three(value / size)}${THIN}${unit}`;
 }
 
-function timeText(nanoseconds) {
-  const [unit, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, least]) => nanoseconds >= least * 0.9995)
-    || ['ns', 1];
-  return `${three(nanoseconds / size)}${THIN}${unit}`;
-}
+const countText = value => (value >= 9999.5 ? unitText(COUNTS, value) : grouped(Math.round(value)));
+const timeText = nanoseconds => unitText(TIMES, nanoseconds);
 
 // "12.3 ms", "1.23 M samples"
 function valueText(value, unit) {
@@ -66,8 +70,7 @@ function make(name, properties, ...children) {
 
 // A time that was measured, to a microsecond: "1.235 ms"
 function exactTime(nanoseconds) {
-  const [name, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, least]) => nanoseconds >= least) ||
-    ['ns', 1];
+  const [name, size] = unitOf(TIMES, nanoseconds);
   return `${(nanoseconds / size).toLocaleString('en', { maximumFractionDigits: name === 's' ? 6 : 3 })} ${name}`;
 }
 

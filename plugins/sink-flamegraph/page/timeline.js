@@ -294,7 +294,7 @@ class Timeline {
     if (width < 3 * this.pen.rem)
       return;
     const name = row.kind === Track.JOBS ? `${raw[6]}` : this.names.npu.functions[raw[7]].name;
-    const text = this.pen.shorten(isSum ? `${raw[2].toLocaleString('en')} × ${name}` : name, width - 2 * PADDING);
+    const text = this.pen.shorten(isSum ? `${grouped(raw[2])} × ${name}` : name, width - 2 * PADDING);
     const isLight = isSum || (row.kind === Track.JOBS && raw[4] > raw[5]);
     context.fillStyle = isLight ? this.ink : inkOn(colourOf(track.colour));
     context.fillText(text, left + PADDING, top + this.lane / 2);
@@ -416,13 +416,13 @@ function levelText(value, unit) {
 
 // A time as exact as steps between such times are: "3.05 s"
 function pointText(time, step) {
-  const [name, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, unit]) => unit <= Math.abs(time)) || ['ns', 1];
+  const [name, size] = unitOf(TIMES, Math.abs(time));
   const digits = Math.min(9, Math.max(0, Math.ceil(-Math.log10(Math.max(step, 1) / size) - 1e-9)));
   return `${(time / size).toLocaleString('en', { maximumFractionDigits: digits }).replace('-', '−')}${THIN}${name}`;
 }
 
 function tickText(time, step) {
-  const [name, size] = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]].find(([, unit]) => unit <= step * 10);
+  const [name, size] = unitOf(TIMES, step * 10);
   const digits = Math.max(0, Math.ceil(-Math.log10(step / size) - 1e-9));
   const form = { minimumFractionDigits: digits, maximumFractionDigits: digits };
   return `${(time / size).toLocaleString('en', form)} ${name}`;

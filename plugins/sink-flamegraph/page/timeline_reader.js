@@ -77,7 +77,7 @@ class TimelineReader {
       return;
     const lines = marks.length ? timeline.names.describe(row, marks[0]) : [timeline.names.describeRow(row)];
     if (marks.length > 1)
-      lines.push(`${(marks.length - 1).toLocaleString('en')} more at this place: zoom in`);
+      lines.push(`${grouped(marks.length - 1)} more at this place: zoom in`);
     const [title, ...more] = lines;
     this.tip.show(() => ({ title, text: more.join('\n'), lines: [] }), event);
   }
