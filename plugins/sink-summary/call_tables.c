@@ -102,16 +102,14 @@ static void print_functions(const struct iaprof_activity *activity, uint64_t tot
 /* Sums of a node and its descendants. */
 struct subtree {
 	uint64_t calls, time;
-	bool is_shown;
 };
 
 struct nodes {
 	const struct iaprof_activity *activity;
 	struct subtree *subtrees; /* one for each node */
-	uint32_t *order;          /* nodes, grouped by parent */
-	uint32_t *first;          /* position in order of a node's first child; outermost nodes are last */
-	uint64_t calls, time;     /* totals */
-	size_t left_out;
+	struct subtree total;
+	uint32_t *order; /* nodes, the largest first */
+	size_t shown;    /* at the beginning of order */
 	FILE *file;
 };
 
@@ -133,16 +131,6 @@ static int compare_subtrees(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-/* Groups nodes by parent, and orders those of one. */
-static int compare_nodes(const void *a, const void *b, void *context)
-{
-	uint32_t left_parent = node_of(context, *(const uint32_t *)a)->parent;
-	uint32_t right_parent = node_of(context, *(const uint32_t *)b)->parent;
-	if (left_parent != right_parent)
-		return left_parent < right_parent ? -1 : 1;
-	return compare_subtrees(a, b, context);
-}
-
 /* Adds self times up to their ancestors. Parents precede their children. */
 static void sum_subtrees(struct nodes *nodes)
 {
@@ -151,85 +139,63 @@ static void sum_subtrees(struct nodes *nodes)
 		struct subtree *subtree = &nodes->subtrees[i];
 		subtree->calls = saturating_add(subtree->calls, node->count);
 		subtree->time = saturating_add(subtree->time, node->self_duration);
-		struct subtree *parent = node->parent == IAPROF_ACTIVITY_NONE ? NULL : &nodes->subtrees[node->parent];
-		uint64_t *calls = parent ? &parent->calls : &nodes->calls,
-			 *time = parent ? &parent->time : &nodes->time;
-		*calls = saturating_add(*calls, subtree->calls);
-		*time = saturating_add(*time, subtree->time);
+		bool is_outermost = node->parent == IAPROF_ACTIVITY_NONE;
+		struct subtree *parent = is_outermost ? &nodes->total : &nodes->subtrees[node->parent];
+		parent->calls = saturating_add(parent->calls, subtree->calls);
+		parent->time = saturating_add(parent->time, subtree->time);
 	}
 }
 
-/*
- * Chooses the largest nodes, wherever they are in the tree: a node is never smaller than those below it. order is
- * overwritten.
- */
+/* Chooses the largest nodes, wherever they are in the tree: a node is never smaller than those below it. */
 static void choose_nodes(struct nodes *nodes)
 {
-	size_t count = nodes->activity->node_count, shown = 0;
+	size_t count = nodes->activity->node_count;
 	for (uint32_t i = 0; i < count; i++)
 		nodes->order[i] = i;
 	qsort_r(nodes->order, count, sizeof *nodes->order, compare_subtrees, nodes);
-	for (size_t i = 0; i < count; i++) {
-		struct subtree *subtree = &nodes->subtrees[nodes->order[i]];
-		bool is_small = (double)subtree->calls < NODE_PART_SHOWN * (double)nodes->calls &&
-				(double)subtree->time < NODE_PART_SHOWN * (double)nodes->time;
-		subtree->is_shown = shown < NODES_SHOWN && (!is_small || !node_of(nodes, nodes->order[i])->depth);
-		shown += subtree->is_shown;
+	for (size_t i = 0; i < count && nodes->shown < NODES_SHOWN; i++) {
+		const struct subtree *subtree = &nodes->subtrees[nodes->order[i]];
+		bool is_small = (double)subtree->calls < NODE_PART_SHOWN * (double)nodes->total.calls &&
+				(double)subtree->time < NODE_PART_SHOWN * (double)nodes->total.time;
+		if (!is_small || !node_of(nodes, nodes->order[i])->depth)
+			nodes->order[nodes->shown++] = nodes->order[i];
 	}
-	nodes->left_out = count - shown;
 }
 
-static void print_node(const struct nodes *nodes, uint32_t position)
+/* Prints the chosen nodes below one, and those below them: at most as deep as IAPROF_CALL_DEPTH_MAX. */
+static void print_children(const struct nodes *nodes, uint32_t parent)
 {
-	const struct iaprof_call_node *node = node_of(nodes, position);
-	const struct subtree *subtree = &nodes->subtrees[position];
-	char calls[32] = "";
-	if (!subtree->is_shown)
-		return;
-	if (node->count)
-		snprintf(calls, sizeof calls, "%" PRIu64, node->count);
-	fprintf(nodes->file, "%10s %11s %8s  %*s", calls, quantity_measured_time(subtree->time).text,
-		nodes->time ? quantity_share(subtree->time, nodes->time, "%").text
-			    : quantity_share(subtree->calls, nodes->calls, "%").text,
-		2 * (int)node->depth, "");
-	print_name(iaprof_activity_function(nodes->activity, node->function)->name, nodes->file);
-	/* At most as deep as IAPROF_CALL_DEPTH_MAX. */
-	for (uint32_t i = nodes->first[position];
-	     i < nodes->activity->node_count && node_of(nodes, nodes->order[i])->parent == position; i++)
-		print_node(nodes, nodes->order[i]);
+	for (size_t i = 0; i < nodes->shown; i++) {
+		const struct iaprof_call_node *node = node_of(nodes, nodes->order[i]);
+		const struct subtree *subtree = &nodes->subtrees[nodes->order[i]], *total = &nodes->total;
+		char calls[32] = "";
+		if (node->parent != parent)
+			continue;
+		if (node->count)
+			snprintf(calls, sizeof calls, "%" PRIu64, node->count);
+		fprintf(nodes->file, "%10s %11s %8s  %*s", calls, quantity_measured_time(subtree->time).text,
+			total->time ? quantity_share(subtree->time, total->time, "%").text
+				    : quantity_share(subtree->calls, total->calls, "%").text,
+			2 * (int)node->depth, "");
+		print_name(iaprof_activity_function(nodes->activity, node->function)->name, nodes->file);
+		print_children(nodes, nodes->order[i]);
+	}
 }
 
 static void print_nodes(const struct iaprof_activity *activity, FILE *file)
 {
-	size_t count = activity->node_count;
-	CLEANUP_FREE struct subtree *subtrees = calloc(count + 1, sizeof *subtrees);
-	CLEANUP_FREE uint32_t *order = calloc(count + 1, sizeof *order);
-	CLEANUP_FREE uint32_t *first = calloc(count + 1, sizeof *first);
-	struct nodes nodes = {
-		.activity = activity, .subtrees = subtrees, .order = order, .first = first, .file = file
-	};
-	if (!subtrees || !order || !first)
+	CLEANUP_FREE struct subtree *subtrees = calloc(activity->node_count + 1, sizeof *subtrees);
+	CLEANUP_FREE uint32_t *order = calloc(activity->node_count + 1, sizeof *order);
+	struct nodes nodes = { .activity = activity, .subtrees = subtrees, .order = order, .file = file };
+	if (!subtrees || !order)
 		return;
 	sum_subtrees(&nodes);
 	choose_nodes(&nodes);
-	for (uint32_t i = 0; i < count; i++) {
-		order[i] = i;
-		first[i] = UINT32_MAX;
-	}
-	qsort_r(order, count, sizeof *order, compare_nodes, &nodes);
-	size_t outermost = count;
-	for (size_t i = count; i-- > 0;) {
-		uint32_t parent = node_of(&nodes, order[i])->parent;
-		if (parent == IAPROF_ACTIVITY_NONE)
-			outermost = i;
-		else
-			first[parent] = (uint32_t)i;
-	}
 	fprintf(file, "\n     calls        time    share  call tree\n");
-	for (size_t i = outermost; i < count; i++)
-		print_node(&nodes, order[i]);
-	if (nodes.left_out)
-		fprintf(file, "%*s... %zu more node%s\n", 33, "", nodes.left_out, plural(nodes.left_out));
+	print_children(&nodes, IAPROF_ACTIVITY_NONE);
+	size_t left_out = activity->node_count - nodes.shown;
+	if (left_out)
+		fprintf(file, "%*s... %zu more node%s\n", 33, "", left_out, plural(left_out));
 }
 
 void call_tables_print(const struct iaprof_activity *activity, uint64_t duration, FILE *file)

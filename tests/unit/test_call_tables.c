@@ -23,6 +23,16 @@ static void tear_down(void)
 	text = NULL;
 }
 
+/* Calls a function that prints to file, and keeps the text. */
+#define PRINT(call)                                                                                                    \
+	do {                                                                                                           \
+		size_t size;                                                                                           \
+		FILE *file = open_memstream(&text, &size);                                                             \
+		ck_assert_ptr_nonnull(file);                                                                           \
+		call;                                                                                                  \
+		ck_assert_int_eq(fclose(file), 0);                                                                     \
+	} while (0)
+
 static uint32_t function(const char *name, const char *family)
 {
 	struct iaprof_call_function added = { .source = "s", .name = name, .family = family };
@@ -53,11 +63,7 @@ static void print(uint64_t duration)
 						  .nodes = nodes.items,
 						  .node_count = nodes.count,
 						  .node_size = sizeof *nodes.items };
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(file);
-	call_tables_print(&activity, duration, file);
-	ck_assert_int_eq(fclose(file), 0);
+	PRINT(call_tables_print(&activity, duration, file));
 }
 
 #define EXPECT(part) ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text)
@@ -154,11 +160,7 @@ TEST(distributions_have_quantiles_and_jobs_are_counted)
 						  .histogram_dropped = 2,
 						  .jobs_done = 1,
 						  .jobs_in_flight = 3 };
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(file);
-	histogram_table_print(&activity, file);
-	ck_assert_int_eq(fclose(file), 0);
+	PRINT(histogram_table_print(&activity, file));
 	EXPECT("       100      1.5 us      1.5 us      1.5 us      1.5 us       15 ns  ivpu_submit_ioctl?[2J\n");
 	EXPECT("         1        1100        1100        1100        1100        1100  pages\n");
 	EXPECT("     2.04 us           -           -  imported\n");
@@ -183,11 +185,7 @@ TEST(rows_of_notes_are_tables)
 	const struct iaprof_activity activity = { .findings = findings,
 						  .finding_count = sizeof findings / sizeof *findings,
 						  .finding_size = sizeof *findings };
-	size_t size;
-	FILE *file = open_memstream(&text, &size);
-	ck_assert_ptr_nonnull(file);
-	finding_tables_print(&activity, file);
-	ck_assert_int_eq(fclose(file), 0);
+	PRINT(finding_tables_print(&activity, file));
 	ck_assert_str_eq(text, "   time   calls  phase\n1.23 ms       -  boot\n      -  123456  a ?[2J\n\n"
 			       "n  name\n1    inner\n\nlonely\n\nother source\n\n");
 }
