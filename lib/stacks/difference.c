@@ -10,6 +10,7 @@
 #include "base/keyed_array.h"
 #include "base/saturating.h"
 #include "base/string_table.h"
+#include "text/printable.h"
 
 /* A value, found by its first two members. */
 union joined_value {
@@ -51,12 +52,6 @@ static uint32_t join_value_type(struct difference *joining, const struct iaprof_
 	return array_push(&joining->value_types, added) ? (uint32_t)joining->value_types.count - 1 : UINT32_MAX;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *own_text(struct difference *joining, const char *text)
 {
 	return text ? string_table_intern(&joining->names, text, strlen(text)) : NULL;
@@ -68,8 +63,8 @@ static uint32_t join_frame(struct difference *joining, const struct iaprof_frame
 	bool is_instruction = frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION;
 	bool has_line = joining->input.lines || (joining->input.device_lines && is_instruction);
 	const struct joined_frame seen = { { .name = own_text(joining, frame->name),
-					     .module = own_text(joining, last_part(frame->module)),
-					     .file = own_text(joining, last_part(frame->file)),
+					     .module = own_text(joining, path_name(frame->module)),
+					     .file = own_text(joining, path_name(frame->file)),
 					     .line = has_line ? frame->line : 0,
 					     .kind = frame->kind,
 					     .flags = frame->flags } };

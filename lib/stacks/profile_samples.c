@@ -8,6 +8,7 @@
 #include "base/saturating.h"
 #include "stacks/stack_text.h"
 #include "stacks/value_choice.h"
+#include "text/printable.h"
 
 /* Cached ids of a frame; 0: not looked up, or none. */
 struct known_frame {
@@ -99,8 +100,7 @@ static bool location_begin(struct walk *walk, const struct iaprof_frame *frame, 
 /* Libraries are named lib.so or lib.so.1, and the Linux kernel and its pages have names in brackets. */
 static bool is_program_file(const char *path)
 {
-	const char *name = strrchr(path, '/');
-	name = name ? name + 1 : path;
+	const char *name = path_name(path);
 	const char *library = strstr(name, ".so");
 	return *name && *name != '[' && !(library && (!library[3] || library[3] == '.'));
 }

@@ -9,6 +9,7 @@
 #include "base/keyed_array.h"
 #include "base/saturating.h"
 #include "base/string_table.h"
+#include "text/printable.h"
 
 /* Limit on distinct libraries of a stack. */
 #define LIBRARIES_MAX 16
@@ -73,8 +74,7 @@ static bool is_cpu_code(const struct iaprof_frame *frame)
 
 static bool is_of_program(const struct iaprof_frame *frame)
 {
-	const char *name = frame->module ? strrchr(frame->module, '/') : NULL;
-	name = name ? name + 1 : frame->module;
+	const char *name = path_name(frame->module);
 	return (frame->file && *frame->file) ||
 	       (!(frame->flags & IAPROF_FRAME_UNKNOWN) && (!name || strncmp(name, "lib", 3) != 0));
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stacks/stack_text.h"
+#include "text/printable.h"
 #include "text/quantity.h"
 #include "text/short_name.h"
 
@@ -26,8 +27,7 @@ static void append_share(struct text *text, uint64_t part, uint64_t whole)
 
 static void append_place(struct text *text, const struct iaprof_frame *frame)
 {
-	const char *name = frame->file ? strrchr(frame->file, '/') : NULL;
-	text_append_name(text, name ? name + 1 : frame->file ? frame->file : "");
+	text_append_name(text, path_name(frame->file) ?: "");
 	if (frame->line)
 		text_append_format(text, ":%" PRIu32, frame->line);
 }
@@ -50,9 +50,8 @@ static void append_frame(struct text *text, const struct iaprof_frame *frame)
 		text_append_string(text, ", ");
 		append_place(text, frame);
 	} else if (frame->module && *frame->module) {
-		const char *name = strrchr(frame->module, '/');
 		text_append_string(text, ", ");
-		text_append_name(text, name ? name + 1 : frame->module);
+		text_append_name(text, path_name(frame->module));
 	}
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/saturating.h"
+#include "text/printable.h"
 
 const char *const stack_text_pid_choices[] = { "auto", "yes", "no", NULL };
 const char *const stack_text_threads_choices[] = { "no", "yes", "name", NULL };
@@ -20,12 +21,6 @@ void stack_text_request(const struct stack_text_options *options, const struct i
 				    (options->threads != STACK_TEXT_THREADS_NO ? IAPROF_REQUEST_THREADS : 0u) |
 				    (options->blame == STACK_TEXT_BLAME_PRODUCER ? IAPROF_REQUEST_PRODUCERS : 0u) |
 				    (options->spans ? IAPROF_REQUEST_SPANS : 0u));
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash && slash[1] ? slash + 1 : path;
 }
 
 static const char *frame_suffix(const struct iaprof_frame *frame)
@@ -83,7 +78,7 @@ static void append_place(struct text *text, const struct iaprof_frame *frame, co
 	if (!frame->file)
 		return;
 	text_append_string(text, separator);
-	text_append_name(text, base_name(frame->file));
+	text_append_name(text, path_name(frame->file));
 	if (frame->line)
 		text_append_format(text, ":%" PRIu32, frame->line);
 }
@@ -96,13 +91,13 @@ static void append_name(struct text *text, const struct iaprof_frame *frame, boo
 		text_append_string(text, "<- ");
 	if (is_named_by_module(frame)) {
 		/* As in stackcollapse-perf.pl. Names such as [vdso] have brackets already. */
-		const char *module = base_name(frame->module);
+		const char *module = path_name(frame->module);
 		text_append_string(text, module[0] == '[' ? "" : "[");
 		text_append_name(text, module);
 		text_append_string(text, module[0] == '[' ? "" : "]");
 	} else {
 		if (with_module && frame->module) {
-			text_append_name(text, base_name(frame->module));
+			text_append_name(text, path_name(frame->module));
 			text_append_string(text, "`");
 		}
 		size_t name = text->size;

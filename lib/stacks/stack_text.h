@@ -73,6 +73,12 @@ void frame_name_append(struct text *text, const struct iaprof_frame *frame);
 /* Appends the same as a JSON string, for a program with its pid: "model (7)". */
 void frame_name_append_json(struct text *text, const struct iaprof_frame *frame);
 
+/* Returns whether a frame is a function; instructions, stall reasons and offsets belong to one. */
+static inline bool frame_is_function(const struct iaprof_frame *frame)
+{
+	return frame->kind < IAPROF_FRAME_DEVICE_INSTRUCTION || frame->kind > IAPROF_FRAME_DEVICE_OFFSET;
+}
+
 /*
  * Appends the name by which every sink shows a thread: "worker (123)", or "worker" without the tid. Nothing if neither
  * is known.

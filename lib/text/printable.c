@@ -30,6 +30,12 @@ void text_print_printable(const char *text, int columns, FILE *file)
 	fwrite(printable, 1, (size_t)(end - printable), file);
 }
 
+const char *path_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 struct path_end path_end(const char *path)
 {
 	struct path_end end;

@@ -16,6 +16,9 @@ void text_make_printable(char *text);
 /* Writes text, made printable, truncated to a number of columns; each character counts as one. */
 void text_print_printable(const char *text, int columns, FILE *file);
 
+/* Returns the last component of a path, or the path if that is empty; NULL for NULL. */
+const char *path_name(const char *path);
+
 /* The end of a path for a message, where the name of the file is: "..." replaces what is too long. */
 struct path_end {
 	char text[128];

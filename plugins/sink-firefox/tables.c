@@ -9,6 +9,7 @@
 
 #include "categories.h"
 #include "stacks/profile_facts.h"
+#include "text/printable.h"
 
 static uint32_t intern(struct tables *tables, struct string_table *table, const void *bytes, size_t size)
 {
@@ -35,9 +36,8 @@ static uint32_t intern_path(struct tables *tables, const char *path)
 
 static uint32_t intern_module(struct tables *tables, const char *path)
 {
-	const char *slash = path ? strrchr(path, '/') : NULL;
-	struct table_module module = { .path = intern_path(tables, path) };
-	module.name = slash && slash[1] ? intern_path(tables, slash + 1) : module.path;
+	const struct table_module module = { .path = intern_path(tables, path),
+					     .name = intern_path(tables, path_name(path)) };
 	return module.path ? intern(tables, &tables->modules, &module, sizeof module) : 0;
 }
 

@@ -15,18 +15,11 @@ static const char *name_of(const struct iaprof_frame *frame)
 {
 	if (!(frame->flags & IAPROF_FRAME_UNKNOWN) || !frame->module || strcmp(frame->name, "[unknown]"))
 		return frame->name;
-	const char *slash = strrchr(frame->module, '/');
-	return slash ? slash + 1 : frame->module;
+	return path_name(frame->module);
 }
 
 void frame_print(const struct iaprof_frame *frame, int width, FILE *file)
 {
 	text_print_printable(name_of(frame), width, file);
 	fprintf(file, "%s\n", suffix_of(frame));
-}
-
-bool frame_is_function(const struct iaprof_frame *frame)
-{
-	return !(frame->flags & IAPROF_FRAME_PRODUCER) &&
-	       (frame->kind < IAPROF_FRAME_DEVICE_INSTRUCTION || frame->kind > IAPROF_FRAME_DEVICE_OFFSET);
 }

@@ -26,5 +26,3 @@ void finding_tables_print(const struct iaprof_activity *activity, FILE *file);
 
 /* Prints the name of a frame, truncated to width columns, a marker of its kind, and a newline. */
 void frame_print(const struct iaprof_frame *frame, int width, FILE *file);
-/* Returns whether a frame is a function; instructions, stall reasons and producers belong to one. */
-bool frame_is_function(const struct iaprof_frame *frame);

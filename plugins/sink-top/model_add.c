@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "model.h"
+#include "stacks/stack_text.h"
 
 /* Positions of frames in a stack; UINT32_MAX: none. */
 struct parts {
@@ -20,15 +21,11 @@ struct parts {
 	bool is_lost;
 };
 
-static bool is_function(const struct iaprof_frame *frame)
-{
-	return frame->kind < IAPROF_FRAME_DEVICE_INSTRUCTION || frame->kind > IAPROF_FRAME_DEVICE_OFFSET;
-}
-
 /* Separators and source files are redundant to functions. */
 static bool is_shown(const struct iaprof_frame *frame)
 {
-	return is_function(frame) && frame->kind != IAPROF_FRAME_SEPARATOR && frame->kind != IAPROF_FRAME_DEVICE_SOURCE;
+	return frame_is_function(frame) && frame->kind != IAPROF_FRAME_SEPARATOR &&
+	       frame->kind != IAPROF_FRAME_DEVICE_SOURCE;
 }
 
 /* The process that a value belongs to. */

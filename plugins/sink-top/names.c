@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "stacks/stack_text.h"
+#include "text/printable.h"
 
 uint32_t names_find(struct names *names, const char *text, const char *suffix)
 {
@@ -62,8 +63,7 @@ static const char *module_of(const struct iaprof_frame *frame)
 		return frame->kind == IAPROF_FRAME_LINUX_KERNEL ? "[kernel]"
 		       : frame->kind == IAPROF_FRAME_JIT        ? "[jit]"
 								: "";
-	const char *slash = strrchr(frame->module, '/');
-	return slash && slash[1] ? slash + 1 : frame->module;
+	return path_name(frame->module);
 }
 
 /* Interned texts do not change: equal pointers are equal names. */
