@@ -162,7 +162,7 @@ static void launches_check(const struct iaprof_host *host, uint32_t pid, const s
 				 pid);
 }
 
-/* Versions whose frames are read from the interpreter's memory (core/symbolizer/python); later ones need perf maps. */
+/* Versions whose frames are read from memory (engine/symbolizer/python); later ones need perf maps. */
 #define PYTHON_MINOR_FIRST 8u
 #define PYTHON_MINOR_LAST 15u
 

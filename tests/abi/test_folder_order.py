@@ -2,24 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of the folders: test_folder_order.py SOURCE BUILD.
 
-lib/ includes only itself; a folder of core/ includes lib/, include/ and the folders before it; a plugin includes lib/,
-include/ and its own folder. What is included comes from the dependencies that the compiler wrote, so a header that is
-reached through others counts as well. Part of the test checks that it would notice.
+lib/ includes only itself; a folder of core/ and engine/ includes lib/, include/ and the folders before it; a plugin
+includes lib/, include/ and its own folder. What is included comes from the dependencies that the compiler wrote, so a
+header that is reached through others counts as well. Part of the test checks that it would notice.
 """
 import pathlib
 import sys
 
 from compiled import read_dependencies, within
 
-FOLDERS = ('config', 'plugin', 'bus', 'process', 'symbolizer', 'correlator', 'profile', 'run')
+FOLDERS = (('core', 'config'), ('core', 'plugin'), ('core', 'bus'), ('engine', 'process'), ('engine', 'symbolizer'),
+           ('engine', 'correlator'), ('engine', 'profile'), ('core', 'run'))
 
 
 def owner(path):
-    """-> ('lib', ''), ('include', ''), ('core', FOLDER), ('core', '') for main(), ('plugins', NAME), None"""
+    """-> ('lib', ''), ('include', ''), one of FOLDERS, ('core', '') for main(), ('plugins', NAME), None"""
     parts = path.parts
     if parts[0] in ('lib', 'include'):
         return parts[0], ''
-    if parts[0] in ('core', 'plugins') and len(parts) > 1:
+    if parts[0] in ('core', 'engine', 'plugins') and len(parts) > 1:
         return parts[0], parts[1] if len(parts) > 2 else ''
     return None
 
@@ -32,9 +33,9 @@ def may_include(user, used):
         return used[0] == 'lib' and user[0] == 'lib'
     if used[0] == 'lib':
         return True
-    if user[0] == 'core' and used[0] == 'core':
-        return user[1] == '' or used[1] in FOLDERS[:FOLDERS.index(user[1])]
-    return False
+    if user == ('core', ''):
+        return used in FOLDERS
+    return user in FOLDERS and used in FOLDERS[:FOLDERS.index(user)]
 
 
 def check(compiled):
@@ -58,19 +59,19 @@ def main():
     objects = [files for files in (relative(files, source) for files in read_dependencies(build).values()) if files]
     # A build folder within the source has generated files, which belong to nobody.
     seen = {owner(files[0]) for files in objects}
-    expected = {('core', folder) for folder in FOLDERS} | {('lib', '')}
-    folders = {path.name for path in (source / 'core').iterdir() if path.is_dir()}
+    expected = {*FOLDERS, ('lib', '')}
+    folders = {(part, path.name) for part in ('core', 'engine') for path in (source / part).iterdir() if path.is_dir()}
     headers = [pathlib.PurePath(*path.relative_to(source).parts) for path in (source / 'include').rglob('*.h')]
     violations = sorted({line for files in objects for line in check(files)})
     bad = (('lib/base/log.c', 'core/config/value.h'), ('lib/base/log.c', 'plugins/ivpu/usage.h'),
-           ('core/bus/bus.c', 'core/profile/loss.h'), ('core/symbolizer/resolver.c', 'core/correlator/kernels.h'),
-           ('core/profile/loss.c', 'core/run/run.h'), ('core/run/run.c', 'plugins/ivpu/usage.h'),
+           ('core/bus/bus.c', 'engine/profile/loss.h'), ('engine/symbolizer/resolver.c', 'engine/correlator/kernels.h'),
+           ('engine/profile/loss.c', 'core/run/run.h'), ('core/run/run.c', 'plugins/ivpu/usage.h'),
            ('plugins/ivpu/usage.c', 'core/bus/bus.h'), ('plugins/sink-csv/csv.c', 'plugins/ivpu/usage.h'))
-    good = (('core/profile/loss.c', 'core/correlator/kernels.h'), ('core/main.c', 'core/run/run.h'),
+    good = (('engine/profile/loss.c', 'engine/correlator/kernels.h'), ('core/main.c', 'core/run/run.h'),
             ('plugins/ivpu/usage.c', 'lib/base/log.h'), ('core/bus/bus.c', 'include/iaprof/record.h'))
     checks = (
-        ('every folder of core/ has its place in the order', sorted(folders ^ set(FOLDERS))),
-        ('lib/, every folder of core/ and plugins were compiled',
+        ('every folder of core/ and engine/ has its place in the order', sorted(folders ^ set(FOLDERS))),
+        ('lib/, every folder of core/ and engine/, and plugins were compiled',
          [f'nothing of {"/".join(missing)}' for missing in sorted(expected - seen)] +
          ['no plugin'] * (not any(user and user[0] == 'plugins' for user in seen))),
         ('an include against the order would be noticed',

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The core and the public headers name no vendor: test_vendor_words.py SOURCE BUILD [COMPILER...].
+"""Core, engine and the public headers name no vendor: test_vendor_words.py SOURCE BUILD [COMPILER...].
 
-Looked through are the text of core/ and include/, and what the core's objects and programs have in their data and as
-symbols. The words and the few exceptions are in vendor_words.txt.
+Looked through are the text of core/, engine/ and include/, and what the objects and programs of core and engine have in
+their data and as symbols. The words and the few exceptions are in vendor_words.txt.
 """
 import json
 import pathlib
@@ -63,7 +63,7 @@ def objects_of_core(source, build):
     found = []
     for entry in json.loads((build / 'compile_commands.json').read_text()):
         file = (pathlib.Path(entry['directory']) / entry['file']).resolve()
-        if source / 'core' in file.parents:
+        if not {source / 'core', source / 'engine'}.isdisjoint(file.parents):
             found.append(build / entry['output'])
     return sorted(set(found))
 
@@ -88,7 +88,7 @@ def main():
     used = set()
     wrong = {'text': [], 'objects': [], 'exceptions': [], 'planted': []}
 
-    files = [path for folder in ('core', 'include') for path in sorted((source / folder).rglob('*')) if path.is_file()]
+    files = [path for folder in ('core', 'engine', 'include') for path in sorted((source / folder).rglob('*')) if path.is_file()]
     for path in files:
         name = str(path.relative_to(source))
         wrong['text'] += [f'the name {name} has {word}' for word in find_words(words, name)]
@@ -111,8 +111,8 @@ def main():
 
     print('1..4')
     for number, (key, what) in enumerate((
-            ('text', 'core/ and include/ name no vendor'),
-            ('objects', "the strings and symbols of the core's objects name none"),
+            ('text', 'core/, engine/ and include/ name no vendor'),
+            ('objects', "the strings and symbols of the objects of core and engine name none"),
             ('exceptions', 'each exception is of use'),
             ('planted', 'each word is found where it is, and only there')), 1):
         skipped = ' # SKIP no compiler' if key == 'planted' and missed is None else ''

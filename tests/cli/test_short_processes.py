@@ -15,7 +15,7 @@ def resident_kib(pid):
 
 
 # Processes that have ended are known for up to so many seconds more (RETIRE_AFTER and RETIRE_PERIOD of
-# core/symbolizer/unwind/unwind_processes.c).
+# engine/symbolizer/unwind/unwind_processes.c).
 KEPT = 7
 SIZES = 4
 # Memory is judged with 100,000 processes only: with fewer, it grows by as much for other reasons.

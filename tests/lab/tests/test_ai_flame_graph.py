@@ -5,7 +5,7 @@
 # lab: module xe
 # lab: seconds 1500
 # lab: runtime
-# lab: covers core/** lib/**
+# lab: covers core/** engine/** lib/**
 # lab: covers plugins/xe-eustall/** plugins/ze-usdt/** plugins/decoder-intel-gt/** plugins/sink-folded/**
 # lab: covers tests/lab/level_zero/** tests/lab/guest/in-chroot
 """AI flame graphs of a device whose every row is known: how much of the profile is right. TAP; arguments choose.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.1 newest
 # lab: short newest
-# lab: covers plugins/cpu-stack/** plugins/sink-folded/** lib/bpf/cpu_table.[ch] core/process/sideband*
+# lab: covers plugins/cpu-stack/** plugins/sink-folded/** lib/bpf/cpu_table.[ch] engine/process/sideband*
 # lab: covers tests/programs/load.c
 # A CPU that goes offline and comes back is sampled again, with the processes that start on it, and what was missed is
 # told; a second CPU that is not there at the start is sampled from when it comes.

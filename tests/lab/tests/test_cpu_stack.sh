@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.1 6.12 newest
 # lab: short 6.1 newest
-# lab: covers plugins/cpu-stack/** lib/bpf/** core/symbolizer/** core/profile/** core/process/**
+# lab: covers plugins/cpu-stack/** lib/bpf/** engine/symbolizer/** engine/profile/** engine/process/**
 # lab: covers tests/cli/test_truth.py tests/cli/harness.py tests/programs/load.c
 # cpu-stack profiles a load whose shares are known.
 set -eu

@@ -3,7 +3,7 @@
 # lab: machine
 # lab: seconds 900
 # lab: runtime
-# lab: covers core/symbolizer/device/** plugins/decoder-intel-gt/** lib/elf/**
+# lab: covers engine/symbolizer/device/** plugins/decoder-intel-gt/** lib/elf/**
 # lab: covers tests/lab/debug_lines/** tests/lab/level_zero/kernels/**
 """Lines of GPU code in whatever Intel's compiler writes: it leaves out names of relocations at random. TAP.
 

@@ -3,7 +3,7 @@
 # lab: guest 6.1 6.12 newest
 # lab: short 6.1 newest
 # lab: seconds 900
-# lab: covers lib/bpf/** plugins/ze-usdt/launch* plugins/ze-usdt/*.bpf.* core/symbolizer/unwind/**
+# lab: covers lib/bpf/** plugins/ze-usdt/launch* plugins/ze-usdt/*.bpf.* engine/symbolizer/unwind/**
 # lab: covers tests/unwind/test_launches.py tests/unwind/cases.py tests/live_rows.py tests/unwind/launches.cc
 # Launch stacks by .eh_frame: this Linux kernel accepts the BPF program, and has each stack whole.
 export TEST_PATIENCE=240

@@ -3,7 +3,7 @@
 # lab: guest newest
 # lab: module intel_vpu
 # lab: seconds 1200
-# lab: covers plugins/ivpu/** lib/npu/** core/profile/findings.[ch]
+# lab: covers plugins/ivpu/** lib/npu/** engine/profile/findings.[ch]
 # lab: covers tests/cli/npu_scenarios.py tests/lab/programs/npu_*
 """The labelled scenarios of the NPU, live: each raises the finding that names its cause, and no other, and healthy work
 raises none, as their event lists do offline (tests/cli/test_npu_findings.py). TAP; arguments choose."""

@@ -4,7 +4,7 @@
 # lab: short newest
 # lab: module intel_vpu
 # lab: seconds 600
-# lab: covers plugins/ivpu/** lib/npu/** plugins/off-cpu/** core/profile/device_gaps.[ch] core/profile/wait*
+# lab: covers plugins/ivpu/** lib/npu/** plugins/off-cpu/** engine/profile/device_gaps.[ch] engine/profile/wait*
 # lab: covers tests/lab/programs/npu_*
 """Waits for an NPU have its name and complete stacks, and its idle gaps are those between its jobs. TAP."""
 import collections

@@ -3,7 +3,7 @@
 # lab: guest 6.1 6.12 newest
 # lab: short 6.1 newest
 # lab: seconds 600
-# lab: covers plugins/off-cpu/** plugins/replay/* plugins/sink-capture/** lib/bpf/** lib/capture/** core/profile/wait*
+# lab: covers plugins/off-cpu/** plugins/replay/* plugins/sink-capture/** lib/bpf/** lib/capture/** engine/profile/wait*
 # lab: covers tests/unwind/test_off_cpu.py tests/unwind/cases.py tests/processes.py tests/unwind/python_waits.py tests/programs/waits.c
 # off-cpu knows what a program waits for, how long and where, with this kernel.
 set -eu

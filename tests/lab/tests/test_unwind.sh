@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.1 6.12 newest
 # lab: short 6.1 newest
-# lab: covers lib/bpf/unwind* plugins/cpu-stack/*.bpf.c core/symbolizer/unwind/**
+# lab: covers lib/bpf/unwind* plugins/cpu-stack/*.bpf.c engine/symbolizer/unwind/**
 # lab: covers tests/unwind/test_cpu_stack.py tests/unwind/cases.py tests/unwind/chains.cc
 # The Linux kernel accepts the BPF program that unwinds by .eh_frame, and stacks reach their outermost frame.
 set -eu

@@ -4,7 +4,7 @@
 # lab: short newest
 # lab: module xe
 # lab: seconds 600
-# lab: covers plugins/xe-eustall/** plugins/off-cpu/** core/profile/device_gaps.[ch] core/profile/wait*
+# lab: covers plugins/xe-eustall/** plugins/off-cpu/** engine/profile/device_gaps.[ch] engine/profile/wait*
 # lab: covers tests/lab/programs/xe_gaps.c tests/lab/level_zero/gpu_jobs.*
 """Idle gaps of a GPU, and waits for it, against the device's own clock and a program that knows what it does. TAP."""
 import collections

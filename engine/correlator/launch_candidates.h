@@ -72,7 +72,7 @@ static inline void launch_candidates_refresh(struct launch_candidates *candidate
 
 /*
  * Address space of the samples into which the correlator turns jobs: they name a kernel as a whole. No source's sample
- * has it (core/profile/collector.c).
+ * has it (engine/profile/collector.c).
  */
 #define LAUNCH_CANDIDATES_JOB UINT32_MAX
 
