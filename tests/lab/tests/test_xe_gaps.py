@@ -105,7 +105,9 @@ def gaps_and_waits():
     check(re.search(rf'idle for .* s between jobs of process \d+ \({ROUNDS - 1} gaps, {ROUNDS} jobs', said), said)
     jobs = [row for row in events['job'] if row['kind'] == 'done']
     equal((len(jobs), device['jobs']), (ROUNDS, ROUNDS), 'jobs')
-    near(sum(int(row['value']) for row in jobs), device['busy'], EXACT, 'run time of jobs')
+    ran = sum(int(row['value']) for row in jobs)
+    # Their ends are interrupts, which a busy machine handles late.
+    near(ran, device['busy'], SAMPLED if ran > device['busy'] else EXACT, 'run time of jobs')
     waits = {reason: value for (name, reason), value in found['off-cpu'].items() if name == 'wait_for_gpu'}
     # What is left when the job has ended: the thread has to be woken.
     late = sum(value for (name, _), value in idle.items() if name == 'wait_for_gpu')
