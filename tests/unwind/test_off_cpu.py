@@ -31,7 +31,6 @@ EXHAUSTED = 'CPU share exhausted'
 WAITS_IN_PYTHON = pathlib.Path(__file__).with_name('python_waits.py')
 # How much of all waits may be without stacks, because the programs took more than their share of a CPU.
 EXHAUSTED_PART = 0.1
-TICK = 1000000000 // os.sysconf('SC_CLK_TCK')  # ns
 # Where they take too long for that, no limit applies.
 NO_SHARE = ('share=0',) if 'TEST_NO_SHARE' in os.environ else ()
 
@@ -47,15 +46,8 @@ def name_of(frame):
     return re.sub(r'(_\[\w\]|@.*)$', '', frame)
 
 
-def stolen_time():
-    """-> ns that the host of a virtual machine has taken from it; a process runs meanwhile, but needs no CPU time"""
-    with open('/proc/stat', encoding='ascii') as file:
-        return int(file.readline().split()[8]) * TICK
-
-
 def record(folder, options, *arguments, program=None, functions=0):
     """Profiles a run of a program -> ({function: (time, time off the CPU)}, rows, what iaprof printed)"""
-    stolen = stolen_time()
     functions = functions or (2 if arguments else len(REASONS))
     options += NO_SHARE
     output = pathlib.Path(folder) / 'out.csv'
@@ -86,8 +78,7 @@ def record(folder, options, *arguments, program=None, functions=0):
                 program.kill()
         if iaprof.returncode:
             raise AssertionError(f'iaprof failed: {messages}')
-    stolen = stolen_time() - stolen + TICK if stolen_time() else 0
-    return {name: (int(total), max(int(off) - stolen, 0)) for name, total, off in lines}, read_rows(output), messages
+    return {name: (int(total), int(off)) for name, total, off in lines}, read_rows(output), messages
 
 
 @functools.cache
