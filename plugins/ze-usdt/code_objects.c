@@ -81,21 +81,21 @@ static bool kernel_lacks_module(void *value, void *context)
 	return true;
 }
 
-/* id: of its code object; 0: its image could not be read. */
-static int module_remember(struct code_objects *objects, const struct ze_event *event, uint32_t id)
+/* known: the module, or NULL. id: of its code object; 0: its image could not be read. */
+static int module_remember(struct code_objects *objects, const struct ze_event *event, struct module *known,
+			   uint32_t id)
 {
-	struct module *module = pointer_map_find(&objects->modules, module_key(&event->process, event->module));
 	struct ze_event announced = *event;
 
 	if (objects->missed_time)
 		pointer_map_sweep(&objects->kernels, kernel_lacks_module, &announced);
-	if (module) {
-		module->code_object = id;
+	if (known) {
+		known->code_object = id;
 		return 0;
 	}
 	if (objects->modules.count >= MODULES_MAX)
 		pointer_map_sweep(&objects->modules, NULL, NULL);
-	module = malloc(sizeof *module);
+	struct module *module = malloc(sizeof *module);
 	if (!module)
 		return out_of_memory(objects->host);
 	*module = (struct module){ .process = event->process, .number = event->module, .code_object = id };
@@ -111,7 +111,7 @@ int code_objects_add_module(struct code_objects *objects, const struct ze_event_
 	const struct iaprof_host *host = objects->host;
 	const struct ze_event *event = &compile->event;
 	struct announced_image claim = { .path = compile->path, .process = event->process.id, .user = event->user };
-	const struct module *known =
+	struct module *known =
 		event->module ? pointer_map_find(&objects->modules, module_key(&event->process, event->module)) : NULL;
 	const char *reason = NULL;
 	const struct device_image *image = NULL;
@@ -127,7 +127,7 @@ int code_objects_add_module(struct code_objects *objects, const struct ze_event_
 		warning_limit_log(objects->warnings, "code object of process %" PRIu32 " in %.300s: %s",
 				  event->process.id, compile->path_bytes > 0 ? compile->path : "(no path)", reason);
 		host->lost(host, "code object could not be read", event->time, 1, 0, 0);
-		return event->module && !known ? module_remember(objects, event, 0) : 0;
+		return event->module && !known ? module_remember(objects, event, NULL, 0) : 0;
 	}
 	/* A module is announced again to profilers that attach later. */
 	if (known && known->code_object)
@@ -135,7 +135,7 @@ int code_objects_add_module(struct code_objects *objects, const struct ze_event_
 	uint32_t id = ++objects->code_object_count;
 	int result = code_object_emit(objects, event, image, id);
 	if (result == 0 && event->module)
-		result = module_remember(objects, event, id);
+		result = module_remember(objects, event, known, id);
 	return result;
 }
 
@@ -194,7 +194,8 @@ static int kernel_emit(struct code_objects *objects, const struct ze_kernel *ker
 	return record_batch_append(objects->batch, &record.header);
 }
 
-static void missed(struct code_objects *objects, const struct ze_kernel *kernel)
+/* Notes that the kernel was launched before its module was announced. */
+static void note_missed(struct code_objects *objects, const struct ze_kernel *kernel)
 {
 	if (kernel->first_time > objects->missed_time)
 		objects->missed_time = kernel->first_time;
@@ -206,7 +207,7 @@ int code_objects_add_kernel(struct code_objects *objects, uint64_t hash, const s
 
 	if (known) {
 		if (known->lacks_module)
-			missed(objects, kernel);
+			note_missed(objects, kernel);
 		return 0;
 	}
 	if (objects->kernels.count >= KERNELS_MAX)
@@ -222,7 +223,7 @@ int code_objects_add_kernel(struct code_objects *objects, uint64_t hash, const s
 				  .id = ++objects->kernel_count,
 				  .lacks_module = kernel->module && !module };
 	if (known->lacks_module) {
-		missed(objects, kernel);
+		note_missed(objects, kernel);
 		objects->missed_count++;
 	}
 	if (!pointer_map_add(&objects->kernels, hash, known)) {

@@ -31,11 +31,6 @@ static int out_of_memory(const struct iaprof_host *host)
 	return host->fail(host, ENOMEM, "out of memory");
 }
 
-static size_t page_size(void)
-{
-	return (size_t)sysconf(_SC_PAGESIZE);
-}
-
 /* A negative result ends ring_buffer__consume() after this event. */
 static int event_handle(void *context, void *data, size_t size)
 {
@@ -69,11 +64,10 @@ int drain_events(struct drain *drain)
  */
 static int events_read(struct drain *drain, bool *complete)
 {
-	const uint64_t *consumed = drain->positions, *produced = drain->positions + page_size() / sizeof *produced;
-	uint64_t end = __atomic_load_n(produced, __ATOMIC_ACQUIRE);
+	uint64_t end = __atomic_load_n(drain->produced, __ATOMIC_ACQUIRE);
 	int result = drain_events(drain);
 
-	*complete = drain->ends.count >= ENDS_MAX || __atomic_load_n(consumed, __ATOMIC_ACQUIRE) >= end;
+	*complete = drain->ends.count >= ENDS_MAX || __atomic_load_n(drain->consumed, __ATOMIC_ACQUIRE) >= end;
 	return result;
 }
 
@@ -111,14 +105,16 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_us
 	int result = cpu_table_map(&drain->cpus, host, skeleton->maps.processors);
 	if (result)
 		return result;
-	drain->ring = ring_buffer__new(bpf_map__fd(skeleton->maps.events), event_handle, drain, NULL);
+	/* kernel/bpf/ringbuf.c: the consumer's page, then the producer's */
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *pages = mmap(NULL, 2 * page, PROT_READ, MAP_SHARED, bpf_map__fd(skeleton->maps.events), 0);
+	if (pages != MAP_FAILED) {
+		drain->consumed = pages;
+		drain->produced = drain->consumed + page / sizeof *drain->produced;
+		drain->ring = ring_buffer__new(bpf_map__fd(skeleton->maps.events), event_handle, drain, NULL);
+	}
 	if (!drain->ring)
 		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
-	/* kernel/bpf/ringbuf.c: the consumer's page, then the producer's */
-	void *positions = mmap(NULL, 2 * page_size(), PROT_READ, MAP_SHARED, bpf_map__fd(skeleton->maps.events), 0);
-	if (positions == MAP_FAILED)
-		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
-	drain->positions = positions;
 
 	drain->launches.key_size = sizeof(struct ze_launch_key);
 	drain->launches.value_size = sizeof(struct ze_count);
@@ -138,8 +134,8 @@ void drain_free(struct drain *drain)
 {
 	cpu_table_unmap(&drain->cpus);
 	ring_buffer__free(drain->ring);
-	if (drain->positions)
-		munmap((void *)(uintptr_t)drain->positions, 2 * page_size());
+	if (drain->consumed)
+		munmap((void *)(uintptr_t)drain->consumed, 2 * (size_t)sysconf(_SC_PAGESIZE));
 	array_free(&drain->ends);
 	map_table_free(&drain->launches);
 	map_table_free(&drain->executions);

@@ -35,7 +35,8 @@ struct drain {
 	uint32_t map_size;
 
 	struct ring_buffer *ring;
-	const uint64_t *positions;   /* the ring's first two pages; each begins with one */
+	const uint64_t *consumed;    /* positions in the ring: at the beginning of its first page */
+	const uint64_t *produced;    /* and of its second one */
 	ARRAY(struct ze_event) ends; /* UNLOAD and EXIT events, held back until all earlier events have been emitted */
 	size_t end_mark;             /* ends that precede the switch of active_set */
 	int event_error;             /* error of a ring callback */
