@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Child processes: their start, the channel to them (child/channel.h), their CPU time and their end. No function waits
- * for a child longer than it is told. Owned by one thread, except for what is atomic.
+ * Child processes: their start, the channel to them (child/channel.h), their CPU time and their end. No function
+ * waits without a limit. A child belongs to one thread, except for its atomic members.
  */
 #pragma once
 

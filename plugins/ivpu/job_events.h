@@ -20,7 +20,7 @@ bool job_format_parse(struct job_format *format, const char *text);
 /* Reads the file from tracefs. Returns false if the driver lacks the tracepoint or has a different one. */
 bool job_format_read(struct job_format *format);
 
-/* Returns whether no other system has an event of this name: a raw tracepoint is known by its name alone. */
+/* Returns whether "job" names one event only: raw tracepoints have names without a system. */
 bool job_name_is_unique(void);
 
 /* Completions that precede the return of their submission: as many threads may be submitting at once. */
