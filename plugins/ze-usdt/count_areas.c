@@ -139,11 +139,8 @@ int count_areas_add(struct count_areas *areas, const struct ze_process *process,
 		free(cells);
 		return -ENOMEM;
 	}
-	*area = (struct count_area){
-		.process = *process, .address = address, .shared = shared, .cells = cells, .is_waiting = areas->waits
-	};
-	if (!area->is_waiting)
-		cells_begin(area);
+	*area = (struct count_area){ .process = *process, .address = address, .shared = shared, .cells = cells };
+	cells_begin(area);
 	areas->items.items[areas->items.count++] = area;
 	return 0;
 }
@@ -151,8 +148,6 @@ int count_areas_add(struct count_areas *areas, const struct ze_process *process,
 /* From now on, launches of the process fire the probe. Each such time differs, by which the tracer recognizes it. */
 static void area_end(struct count_area *area, uint64_t now)
 {
-	if (area->is_waiting)
-		return;
 	if (__atomic_load_n(&area->shared->valid_until, __ATOMIC_RELAXED) > now)
 		__atomic_store_n(&area->shared->valid_until, now, __ATOMIC_SEQ_CST);
 }
@@ -161,15 +156,10 @@ static void area_renew(const struct count_areas *areas, struct count_area *area,
 {
 	bool is_valid = !areas->closed && !area->turns_over && !area->is_damaged &&
 			areas->is_countable(areas->context, &area->process);
-	uint64_t until = now + VALID;
 
-	if (area->is_waiting)
-		return;
-	if (areas->valid_limit && until > areas->valid_limit)
-		until = areas->valid_limit;
 	__atomic_fetch_add(&area->shared->turn, 1, __ATOMIC_SEQ_CST);
-	if (is_valid && until > now)
-		__atomic_store_n(&area->shared->valid_until, until, __ATOMIC_RELEASE);
+	if (is_valid)
+		__atomic_store_n(&area->shared->valid_until, now + VALID, __ATOMIC_RELEASE);
 	else
 		area_end(area, now);
 }
@@ -178,8 +168,8 @@ void count_areas_open(struct count_areas *areas, const struct ze_event *event)
 {
 	const struct ze_process *process = &event->process;
 
-	if (areas->closed || areas->valid_limit || areas->attempts++ >= ATTEMPTS_MAX ||
-	    event->area % (uint64_t)sysconf(_SC_PAGESIZE) || event->area > UINT64_MAX - ZE_COUNT_SIZE)
+	if (areas->closed || areas->attempts++ >= ATTEMPTS_MAX || event->area % (uint64_t)sysconf(_SC_PAGESIZE) ||
+	    event->area > UINT64_MAX - ZE_COUNT_SIZE)
 		return;
 	for (uint32_t i = 0; i < areas->items.count; i++) {
 		struct count_area *area = areas->items.items[i];
@@ -256,7 +246,7 @@ static struct count_area *area_find(const struct count_areas *areas, const struc
 	for (uint32_t i = areas->items.count; i-- > 0;) {
 		struct count_area *area = areas->items.items[i];
 		if (area->process.id == process->id && area->process.program == process->program)
-			return area->is_waiting ? NULL : area;
+			return area;
 	}
 	return NULL;
 }
@@ -308,7 +298,7 @@ int count_areas_sweep(struct count_areas *areas, uint64_t now, bool is_last,
 
 	for (uint32_t i = 0; i < areas->items.count; i++) {
 		struct count_area *area = areas->items.items[i];
-		for (uint32_t j = 0; j < ZE_COUNT_CELLS && !area->is_damaged && !area->is_waiting; j++) {
+		for (uint32_t j = 0; j < ZE_COUNT_CELLS && !area->is_damaged; j++) {
 			struct counted_cell *cell = &area->cells[j];
 			if (!cell_read(areas, area, j, now, &tag, &counted))
 				continue;
@@ -357,32 +347,12 @@ void count_areas_renew(struct count_areas *areas, uint64_t now)
 	areas_remove(areas, is_over, NULL);
 }
 
-void count_areas_limit(struct count_areas *areas, uint64_t time)
-{
-	areas->valid_limit = time;
-	for (uint32_t i = 0; i < areas->items.count; i++)
-		area_end(areas->items.items[i], time);
-}
-
-void count_areas_take_over(struct count_areas *areas, uint64_t now)
-{
-	areas->waits = false;
-	for (uint32_t i = 0; i < areas->items.count; i++) {
-		struct count_area *area = areas->items.items[i];
-		if (!area->is_waiting)
-			continue;
-		area->is_waiting = false;
-		cells_begin(area);
-		area_renew(areas, area, now);
-	}
-}
-
 void count_areas_hand_over(struct count_areas *areas)
 {
 	for (uint32_t i = 0; i < areas->items.count; i++) {
 		const struct count_area *area = areas->items.items[i];
 		struct ze_count_area *shared = area->shared;
-		if (area->is_damaged || area->is_waiting)
+		if (area->is_damaged)
 			continue;
 		for (uint32_t j = 0; j < ZE_COUNT_CELLS; j++)
 			if (area->cells[j].count)

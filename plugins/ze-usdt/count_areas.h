@@ -35,7 +35,6 @@ struct count_area {
 	struct counted_cell *cells;
 	uint32_t turns_over; /* since the process announced another one; 0: it did not */
 	bool is_damaged;     /* has impossible contents and is no longer used */
-	bool is_waiting;     /* the earlier run still reads it: not used yet */
 };
 
 struct count_areas {
@@ -44,8 +43,6 @@ struct count_areas {
 	bool (*is_countable)(void *context, const struct ze_process *process);
 	void *context;
 	ARRAY(struct count_area *) items;
-	bool waits;           /* the earlier run still reads the areas: those that are announced wait */
-	uint64_t valid_limit; /* no area is valid longer than until then; 0: no limit */
 	bool closed;
 	uint64_t opened;   /* areas */
 	uint32_t attempts; /* to open one, in this turn */
@@ -79,10 +76,6 @@ int count_areas_sweep(struct count_areas *areas, uint64_t now, bool is_last,
 		      void *context);
 /* After each count_areas_sweep(): begins the next turn. */
 void count_areas_renew(struct count_areas *areas, uint64_t now);
-/* From this time on, processes count no more launches for this profiler. */
-void count_areas_limit(struct count_areas *areas, uint64_t time);
-/* Starts reading the areas, because the earlier run no longer does. */
-void count_areas_take_over(struct count_areas *areas, uint64_t now);
 /* Processes count no more launches; what they counted can still be read. */
 void count_areas_close(struct count_areas *areas, uint64_t now);
 /* After the last reading: records the read counts in the areas, for the next profiler. */

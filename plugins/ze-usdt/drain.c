@@ -354,7 +354,5 @@ int drain_finish(struct drain *drain)
 	if (result == 0)
 		result = ends_apply(drain, drain->ends.count);
 	count_areas_hand_over(&drain->counts);
-	if (drain->counts.valid_limit)
-		image_file_cleanup_hand_over(&drain->objects.images.cleanup);
 	return result ? result : totals_emit(drain);
 }

@@ -74,13 +74,6 @@ void image_file_cleanup_expire(struct image_file_cleanup *files, uint64_t now)
 	oldest_remove(files, count);
 }
 
-void image_file_cleanup_hand_over(struct image_file_cleanup *files)
-{
-	for (unsigned i = 0; i < files->count; i++)
-		close(files->items[i].folder);
-	files->count = 0;
-}
-
 void image_file_cleanup_free(struct image_file_cleanup *files)
 {
 	oldest_remove(files, files->count);

@@ -36,7 +36,5 @@ void image_file_cleanup_add(struct image_file_cleanup *files, int descriptor, in
 			    const struct stat *status, uint64_t now);
 /* Deletes files that were read a while ago. */
 void image_file_cleanup_expire(struct image_file_cleanup *files, uint64_t now);
-/* Hands the remaining files over to the next run, which may still read them, and deletes those that it reads. */
-void image_file_cleanup_hand_over(struct image_file_cleanup *files);
 /* Deletes all remaining files. */
 void image_file_cleanup_free(struct image_file_cleanup *files);

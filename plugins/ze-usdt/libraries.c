@@ -34,7 +34,6 @@ int libraries_init(struct libraries *libraries, const struct iaprof_host *host, 
 	libraries->host = host;
 	libraries->warnings = warnings;
 	libraries->pause = ASK_PAUSE_MIN;
-	pthread_mutex_init(&libraries->lock, NULL);
 	return mapped_file_queue_init(&libraries->queue, QUEUED_MAX);
 }
 
@@ -60,43 +59,16 @@ static bool uprobes_are_calls(void)
 	return syscall(SYSTEM_CALL_UPROBE) < 0 && errno == EPROTO;
 }
 
-void libraries_inherit(struct libraries *libraries, struct libraries *earlier)
-{
-	pthread_mutex_lock(&earlier->lock);
-	for (uint32_t i = 0; i < earlier->count; i++) {
-		const struct library *library = &earlier->items[i];
-		int descriptor = library->has_counts ? fcntl(library->file.descriptor, F_DUPFD_CLOEXEC, 0) : -1;
-		if (descriptor >= 0)
-			libraries->locked[libraries->locked_count++] =
-				(struct process_file){ .descriptor = descriptor, .status = library->file.status };
-	}
-	pthread_mutex_unlock(&earlier->lock);
-	libraries->is_second = !earlier->is_second;
-}
-
-/* Locks the file, or takes over the earlier run's lock, which lasts as long as one of its descriptors is open. */
-static bool library_lock(struct libraries *libraries, struct library *library)
-{
-	for (uint32_t i = 0; i < libraries->locked_count; i++) {
-		struct process_file *locked = &libraries->locked[i];
-		if (locked->descriptor < 0 || !process_file_is(locked, library->file.descriptor, &library->file.status))
-			continue;
-		close(library->file.descriptor);
-		library->file.descriptor = locked->descriptor;
-		locked->descriptor = -1;
-		return true;
-	}
-	return flock(library->file.descriptor, LOCK_EX | LOCK_NB) == 0;
-}
-
 /*
  * Returns whether this profiler is the one that reads the launches that the library's processes count in memory. Others
  * attach to launch_kernel, which is fired at each launch.
  */
-static bool counts_are_ours(struct libraries *libraries, struct library *library, const struct usdt_provider *provider)
+static bool counts_are_ours(const struct libraries *libraries, const struct library *library,
+			    const struct usdt_provider *provider)
 {
 	return libraries->use_counts && provider->sites[PROVIDER_SHARE_COUNTS] > 0 &&
-	       provider->new_sites == provider->sites[PROVIDER_LAUNCH_KERNEL] && library_lock(libraries, library);
+	       provider->new_sites == provider->sites[PROVIDER_LAUNCH_KERNEL] &&
+	       flock(library->file.descriptor, LOCK_EX | LOCK_NB) == 0;
 }
 
 /* Returns the name of the probe of launches to attach to. */
@@ -154,26 +126,17 @@ static int probe_attach(const struct libraries *libraries, struct library *libra
 	return errno ? -errno : -EIO;
 }
 
-/* The probe that has modules announced again which this profiler missed. */
-static enum provider_probe asking_probe(const struct library *library)
-{
-	return library->links[PROVIDER_COMPILE_KERNEL_2] ? PROVIDER_COMPILE_KERNEL_2_AGAIN
-							 : PROVIDER_COMPILE_KERNEL_AGAIN;
-}
-
 static int asking_attach(const struct libraries *libraries, struct library *library,
 			 const struct usdt_provider *provider)
 {
-	return probe_attach(libraries, library, provider, asking_probe(library));
+	return probe_attach(libraries, library, provider, PROVIDER_COMPILE_KERNEL_AGAIN);
 }
 
 /* Attaches to the probe at which modules are announced, and has those announced again that it missed meanwhile. */
 static int announcements_attach(const struct libraries *libraries, struct library *library,
 				const struct usdt_provider *provider)
 {
-	bool is_second = libraries->is_second && provider->sites[PROVIDER_COMPILE_KERNEL_2];
-	int result = probe_attach(libraries, library, provider,
-				  is_second ? PROVIDER_COMPILE_KERNEL_2 : PROVIDER_COMPILE_KERNEL);
+	int result = probe_attach(libraries, library, provider, PROVIDER_COMPILE_KERNEL);
 
 	return result ? result : asking_attach(libraries, library, provider);
 }
@@ -191,8 +154,17 @@ static int launches_attach(const struct libraries *libraries, struct library *li
 	return result;
 }
 
+static int probes_attach(const struct libraries *libraries, struct library *library,
+			 const struct usdt_provider *provider)
+{
+	library->has_counts = counts_are_ours(libraries, library, provider);
+	int result = launches_attach(libraries, library, provider);
+
+	return result ? result : announcements_attach(libraries, library, provider);
+}
+
 /* Returns 0 even if there is nothing to attach to. */
-static int file_attach(struct libraries *libraries, int descriptor, const struct stat *status, const char **reason)
+static int file_add(struct libraries *libraries, int descriptor, const struct stat *status, const char **reason)
 {
 	struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status->st_size);
 	struct usdt_provider provider;
@@ -211,18 +183,12 @@ static int file_attach(struct libraries *libraries, int descriptor, const struct
 	/* Check again: before the lease, the notes may have been different. */
 	if (!usdt_provider_find(&bytes, &provider))
 		result = -ESTALE;
-	else
-		library.has_counts = counts_are_ours(libraries, &library, &provider);
-	if (result == 0)
-		result = launches_attach(libraries, &library, &provider);
-	if (result == 0 && libraries->are_read)
-		result = announcements_attach(libraries, &library, &provider);
+	else if (libraries->has_begun)
+		result = probes_attach(libraries, &library, &provider);
 	fcntl(descriptor, F_SETLEASE, F_UNLCK);
 	*reason = strerror(-result);
 	/* Do not retry a file that failed. */
-	pthread_mutex_lock(&libraries->lock);
 	libraries->items[libraries->count++] = library;
-	pthread_mutex_unlock(&libraries->lock);
 	return result;
 }
 
@@ -246,10 +212,23 @@ int libraries_begin(struct libraries *libraries)
 {
 	int result = 0;
 
-	libraries->are_read = true;
+	libraries->has_begun = true;
 	for (uint32_t i = 0; i < libraries->count && result == 0; i++)
-		result = library_attach_later(libraries, &libraries->items[i], announcements_attach);
+		result = library_attach_later(libraries, &libraries->items[i], probes_attach);
 	return result;
+}
+
+void libraries_end(struct libraries *libraries)
+{
+	for (uint32_t i = 0; i < libraries->count; i++) {
+		struct library *library = &libraries->items[i];
+		struct bpf_link **again = &library->links[PROVIDER_COMPILE_KERNEL_AGAIN];
+		struct bpf_link **link = *again ? again : &library->links[PROVIDER_COMPILE_KERNEL];
+		bpf_link__destroy(*link);
+		*link = NULL;
+		if (library->has_counts)
+			flock(library->file.descriptor, LOCK_UN);
+	}
 }
 
 void libraries_ask_again(struct libraries *libraries, uint64_t missed_time, uint64_t now)
@@ -262,7 +241,7 @@ void libraries_ask_again(struct libraries *libraries, uint64_t missed_time, uint
 		return;
 	for (uint32_t i = 0; i < libraries->count; i++) {
 		struct library *library = &libraries->items[i];
-		struct bpf_link **link = &library->links[asking_probe(library)];
+		struct bpf_link **link = &library->links[PROVIDER_COMPILE_KERNEL_AGAIN];
 		if (detach) {
 			bpf_link__destroy(*link);
 			*link = NULL;
@@ -276,7 +255,7 @@ void libraries_ask_again(struct libraries *libraries, uint64_t missed_time, uint
 	libraries->attach_time = detach ? now + libraries->pause : 0;
 }
 
-int libraries_attach_path(struct libraries *libraries, const char *path, const char **reason)
+int libraries_add_path(struct libraries *libraries, const char *path, const char **reason)
 {
 	struct stat status;
 	int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -287,7 +266,7 @@ int libraries_attach_path(struct libraries *libraries, const char *path, const c
 	int result = -EINVAL;
 	*reason = "it is no regular file";
 	if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode))
-		result = file_attach(libraries, descriptor, &status, reason);
+		result = file_add(libraries, descriptor, &status, reason);
 	if (result == 0 && !library_is_known(libraries, descriptor, &status)) {
 		*reason = "it has no probes of provider " ZE_PROBE_PROVIDER;
 		result = -ENOENT;
@@ -326,7 +305,7 @@ static void file_search(struct libraries *libraries, const struct queued_file *f
 	if (descriptor < 0) /* the process or the file is gone, or it is not a regular file */
 		return;
 	uint32_t count = libraries->count;
-	int result = file_attach(libraries, descriptor, &status, &reason);
+	int result = file_add(libraries, descriptor, &status, &reason);
 	close(descriptor);
 	if (result) {
 		libraries->failed++;
@@ -358,9 +337,6 @@ bool libraries_search(struct libraries *libraries)
 
 void libraries_free(struct libraries *libraries)
 {
-	for (uint32_t i = 0; i < libraries->locked_count; i++)
-		if (libraries->locked[i].descriptor >= 0)
-			close(libraries->locked[i].descriptor);
 	if (!libraries->host)
 		return;
 	for (uint32_t i = 0; i < libraries->count; i++) {
@@ -370,5 +346,4 @@ void libraries_free(struct libraries *libraries)
 			close(libraries->items[i].file.descriptor);
 	}
 	mapped_file_queue_free(&libraries->queue);
-	pthread_mutex_destroy(&libraries->lock);
 }

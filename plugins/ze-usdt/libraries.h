@@ -2,7 +2,6 @@
 /* Files with probes of provider level_zero, and the BPF programs' links to them. */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
@@ -25,13 +24,9 @@ struct libraries {
 	struct warning_limit *warnings;
 	struct bpf_program *programs[PROVIDER_PROBE_COUNT];
 	bool use_counts; /* launches may be counted in memory (count_area.h) */
-	bool are_read;   /* what the probe compile_kernel announces */
-	bool is_second;  /* attaches to compile_kernel_2: the earlier run is attached to the other one */
+	bool has_begun;  /* libraries_begin() was called: files are attached to when they are found */
 	struct library items[LIBRARIES_MAX];
 	uint32_t count;
-	pthread_mutex_t lock;                      /* of items, when they change, and for libraries_inherit() */
-	struct process_file locked[LIBRARIES_MAX]; /* files that the earlier run has locked; -1: taken over */
-	uint32_t locked_count;
 	uint64_t failed; /* files with probes that could not be attached to */
 
 	/* For libraries_ask_again(). */
@@ -46,20 +41,22 @@ struct libraries {
 int libraries_init(struct libraries *libraries, const struct iaprof_host *host, struct warning_limit *warnings);
 
 /*
- * Before the first file is attached to: takes over the locks of an earlier run's files, which may change meanwhile.
- */
-void libraries_inherit(struct libraries *libraries, struct libraries *earlier);
-
-/*
- * Attaches to the probe compile_kernel, at which the tracer announces all modules again: only now does anybody read
- * them. Returns 0 or a negative errno.
+ * Attaches to the files that were added. Not earlier: until then, another run may have the lock with which launches are
+ * counted in memory, and nobody reads the modules that the tracer announces. Returns 0 or a negative errno.
  */
 int libraries_begin(struct libraries *libraries);
 
 /*
- * Attaches to a file in this process's own mount namespace. Returns 0, or a negative errno with the reason, a clause.
+ * Releases the locks, and lowers the semaphore that has modules announced, so that they are announced to the next run
+ * when it raises the semaphore. Everything else remains attached until libraries_free(), because detaching takes about
+ * a tenth of a second per probe.
  */
-int libraries_attach_path(struct libraries *libraries, const char *path, const char **reason);
+void libraries_end(struct libraries *libraries);
+
+/*
+ * Adds a file in this process's own mount namespace. Returns 0, or a negative errno with the reason, a clause.
+ */
+int libraries_add_path(struct libraries *libraries, const char *path, const char **reason);
 
 /* Writes the path of ZE_TRACER_FILE in the plugin's folder. Returns 0 or -ENOENT. */
 int tracer_file_find(char *path, size_t size);

@@ -12,15 +12,10 @@
  *     Fired after the file was written completely. When the semaphore is raised again, a module is announced again,
  *     with the same number and another file.
  *
- * compile_kernel_2(path, module)
- *     The tracer's compile_kernel a second time, with a semaphore of its own: attach to one of them. Linux raises a
- *     semaphore only for the first profiler that attaches; by this one, the next run of a profiler has the modules
- *     announced again while the earlier one still goes on.
- *
- * compile_kernel_again, compile_kernel_2_again
- *     The tracer never fires them. Each has the semaphore of the probe whose name it extends: attach to it after that
- *     one. Linux raises a semaphore before the probe can be seen: what is announced in between is missed. Raised once
- *     more, all modules are announced again.
+ * compile_kernel_again
+ *     The tracer never fires it. It has the semaphore of compile_kernel: attach to it afterwards. Linux raises a
+ *     semaphore before the probe can be seen: what is announced in between is missed. Raised once more, all modules are
+ *     announced again. Earlier tracers also have compile_kernel_2 and compile_kernel_2_again, which nobody attaches to.
  *
  * launch_kernel(instruction_base, address, size, name, module, list, stack)
  *     A kernel was appended to a command list.
@@ -79,9 +74,7 @@
 
 #define ZE_PROBE_PROVIDER "level_zero"
 #define ZE_PROBE_COMPILE_KERNEL "compile_kernel"
-#define ZE_PROBE_COMPILE_KERNEL_2 "compile_kernel_2"
 #define ZE_PROBE_COMPILE_KERNEL_AGAIN "compile_kernel_again"
-#define ZE_PROBE_COMPILE_KERNEL_2_AGAIN "compile_kernel_2_again"
 #define ZE_PROBE_LAUNCH_KERNEL "launch_kernel"
 #define ZE_PROBE_LAUNCH_KERNEL_NOP10 "launch_kernel_nop10"
 #define ZE_PROBE_NEW_LAUNCH "new_launch"

@@ -135,8 +135,6 @@ static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *
 	if (result == 0)
 		result = bpf_map__set_max_entries(skeleton->maps.python_states,
 						  bpf_map__max_entries(skeleton->maps.unwind_states));
-	if (result == 0 && settings->handover)
-		result = bpf_map__reuse_fd(skeleton->maps.handover, settings->handover);
 	if (result)
 		return result;
 	result = ze_usdt_bpf__load(skeleton);

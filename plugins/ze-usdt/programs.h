@@ -17,7 +17,6 @@ struct programs_settings {
 	bool take_kernel; /* record Linux kernel stacks */
 	bool use_python;  /* with Python frames, if use_tables */
 	bool use_spans;   /* with the spans of threads, if use_tables */
-	int handover;     /* the earlier run's map; 0: there is none */
 	bool use_tables;  /* unwind user stacks by tables; reset if the Linux kernel does not accept the program */
 };
 

@@ -16,7 +16,6 @@
 #include "bpf/gpu_job.bpf.h"
 #include "state.bpf.h"
 #include "launch_stack.bpf.h"
-#include "handover.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -176,7 +175,7 @@ static __always_inline int launch_handle(struct pt_regs *context, bool use_table
 				 .task = bpf_get_current_task_btf(),
 				 .cpu = bpf_get_smp_processor_id() };
 	struct ze_processor *processor = handler_begin(context, launch.cpu);
-	if (!processor || !is_of_this_run(launch.now, launch.task->pid))
+	if (!processor)
 		return 0;
 	if (task_is_filtered(launch.task)) {
 		sum_add(&processor->launches_filtered, 1);
@@ -235,7 +234,7 @@ int execute_list(struct pt_regs *context)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id(); /* at the start: its counters and slots are used */
 	struct ze_processor *processor = handler_begin(context, cpu);
-	if (!processor || !is_of_this_run(now, task->pid) || task_is_filtered(task))
+	if (!processor || task_is_filtered(task))
 		return 0;
 
 	int set = set_acquire(processor);

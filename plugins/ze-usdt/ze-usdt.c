@@ -6,13 +6,11 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 #include <iaprof/plugin.h>
 #include "level_zero_check.h"
 #include "warning_limit.h"
 #include "drain.h"
-#include "handover.h"
 #include "inject/injections.h"
 #include "libraries.h"
 #include "programs.h"
@@ -21,7 +19,7 @@
 #include "ze-usdt.bpf.skel.h"
 
 #define MILLISECOND UINT64_C(1000000)
-/* Limit on the time for examining mapped files before this run replaces an earlier one. */
+/* Limit on the time for examining the files that running processes have mapped when a run is reloaded. */
 #define SEARCH_TIME_MAX (200 * MILLISECOND)
 #define MAP_SIZE_MIN 256u
 #define MAP_SIZE_MAX (1u << 20)
@@ -59,7 +57,6 @@ struct ze_usdt {
 	bool saw_loader;     /* a profiled process mapped the Level Zero loader; atomic */
 	bool saw_runtime;    /* a profiled process mapped Intel's Level Zero runtime; atomic */
 	bool saw_opencl;     /* a profiled process mapped Intel's OpenCL driver; atomic */
-	struct handover handover;
 	int epoll;
 	bool prepared;
 	bool started;
@@ -121,7 +118,7 @@ static int tracer_attach(struct ze_usdt *ze_usdt)
 	if (result)
 		return host->fail(host, result,
 				  "the tracer library is not beside the plugin (reinstall iaprof, or use tracer=no)");
-	result = libraries_attach_path(&ze_usdt->libraries, path, &reason);
+	result = libraries_add_path(&ze_usdt->libraries, path, &reason);
 	if (result)
 		return host->fail(host, result, "cannot attach to the probes of %s: %s", path, reason);
 	ze_usdt->expects_tracer = ze_usdt->tracer == TRACER_INJECT;
@@ -161,9 +158,7 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 		ze_usdt->use_tables ? skeleton->progs.launch_kernel_by_tables : skeleton->progs.launch_kernel;
 	ze_usdt->libraries.programs[PROVIDER_EXECUTE_LIST] = skeleton->progs.execute_list;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL] = skeleton->progs.compile_kernel;
-	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL_2] = skeleton->progs.compile_kernel;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL_AGAIN] = skeleton->progs.compile_kernel;
-	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL_2_AGAIN] = skeleton->progs.compile_kernel;
 	ze_usdt->libraries.programs[PROVIDER_UNLOAD_MODULE] = skeleton->progs.unload_module;
 	ze_usdt->libraries.programs[PROVIDER_SHARE_COUNTS] = skeleton->progs.share_counts;
 	/* With kernel=yes, each launch has a Linux kernel stack of its own. */
@@ -175,7 +170,7 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 	if (result)
 		return result;
 	if (ze_usdt->library) {
-		result = libraries_attach_path(&ze_usdt->libraries, ze_usdt->library, &reason);
+		result = libraries_add_path(&ze_usdt->libraries, ze_usdt->library, &reason);
 		if (result)
 			return host->fail(host, result, "cannot attach to the probes of %s: %s", ze_usdt->library,
 					  reason);
@@ -236,7 +231,6 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 	struct programs_settings settings = { .map_size = (uint32_t)ze_usdt->map_size,
 					      .take_stacks = ze_usdt->user,
 					      .take_kernel = ze_usdt->kernel,
-					      .handover = ze_usdt->handover.map,
 					      .use_spans = ze_usdt->spans && thread_contexts_are_wanted(host),
 					      .use_python = ze_usdt->python_choice != PYTHON_NATIVE };
 	const char *reason = NULL;
@@ -248,7 +242,6 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 	int result = programs_load(&ze_usdt->skeleton, host, &settings);
 	if (result)
 		return result;
-	ze_usdt->handover.skeleton = ze_usdt->skeleton;
 	ze_usdt->use_tables = settings.use_tables;
 	if (!settings.use_tables)
 		return 0;
@@ -260,19 +253,6 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 		return result;
 	return python_stacks_open(&ze_usdt->drain.python, host, &(struct python_maps)PYTHON_MAPS(ze_usdt->skeleton),
 				  (enum python_choice)ze_usdt->python_choice, python_code_came);
-}
-
-static int ze_usdt_inherit(const struct iaprof_host *host, void *instance, void *earlier_instance)
-{
-	struct ze_usdt *ze_usdt = instance, *earlier = earlier_instance;
-
-	ze_usdt->epoll = -1;
-	ze_usdt->prepared = true;
-	int result = handover_inherit(&ze_usdt->handover, earlier->skeleton);
-	if (result)
-		return host->fail(host, result, "cannot take over from the earlier run: %s", strerror(-result));
-	libraries_inherit(&ze_usdt->libraries, &earlier->libraries);
-	return 0;
 }
 
 static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
@@ -290,7 +270,6 @@ static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
 	result = drain_init(&ze_usdt->drain, host, ze_usdt->skeleton, &ze_usdt->warnings);
 	if (result)
 		return result;
-	ze_usdt->drain.counts.waits = ze_usdt->handover.waits;
 	result = libraries_prepare(ze_usdt);
 	return result ? result : descriptors_watch(ze_usdt);
 }
@@ -317,32 +296,8 @@ static int ze_usdt_start(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	uint64_t until = host->clock(host) + SEARCH_TIME_MAX;
-	while (ze_usdt->handover.waits && libraries_search(&ze_usdt->libraries) && host->clock(host) < until)
+	while (libraries_search(&ze_usdt->libraries) && host->clock(host) < until)
 		;
-	return ze_usdt->handover.waits ? 0 : injections_begin(ze_usdt);
-}
-
-static int ze_usdt_limit(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end)
-{
-	struct ze_usdt *ze_usdt = instance;
-
-	(void)host;
-	handover_limit(&ze_usdt->handover, begin, end);
-	/* The thread limits the areas in which processes count. */
-	eventfd_write(ze_usdt->libraries.queue.wake, 1);
-	return 0;
-}
-
-/* Takes over from the earlier run, and hands over to the next one. */
-static int handover_check(struct ze_usdt *ze_usdt)
-{
-	uint64_t end = handover_time(&ze_usdt->handover), now = ze_usdt->host->clock(ze_usdt->host);
-
-	if (end != UINT64_MAX && !ze_usdt->drain.counts.valid_limit)
-		count_areas_limit(&ze_usdt->drain.counts, end);
-	if (!handover_earlier_ended(&ze_usdt->handover, now))
-		return 0;
-	count_areas_take_over(&ze_usdt->drain.counts, now);
 	return injections_begin(ze_usdt);
 }
 
@@ -362,8 +317,6 @@ static int ze_usdt_thread(const struct iaprof_host *host, void *instance, const 
 		epoll_wait(ze_usdt->epoll, events, 2, (int)((wait + MILLISECOND - 1) / MILLISECOND));
 		result = drain_events(drain);
 		libraries_search(&ze_usdt->libraries);
-		if (result == 0)
-			result = handover_check(ze_usdt);
 		now = host->clock(host);
 		libraries_ask_again(&ze_usdt->libraries, drain->objects.missed_time, now);
 		if (result == 0 && now >= turn) {
@@ -385,7 +338,7 @@ static int ze_usdt_stop(const struct iaprof_host *host, void *instance)
 	if (lost)
 		host->lost(host, "mapped file not looked into: too many at once", ze_usdt->drain.last_time, lost, 0, 0);
 	int result = drain_finish(&ze_usdt->drain);
-	handover_end(&ze_usdt->handover);
+	libraries_end(&ze_usdt->libraries);
 	warning_limit_report(&ze_usdt->warnings);
 	return result;
 }
@@ -476,7 +429,6 @@ static void ze_usdt_destroy(const struct iaprof_host *host, void *instance)
 	ze_usdt_bpf__destroy(ze_usdt->skeleton);
 	if (ze_usdt->epoll >= 0)
 		close(ze_usdt->epoll);
-	handover_free(&ze_usdt->handover);
 }
 
 static const char *const unwind_choices[] = { "auto", "fp", NULL };
@@ -535,8 +487,6 @@ static const struct iaprof_plugin plugin = {
 	.finish = ze_usdt_finish,
 	.destroy = ze_usdt_destroy,
 	.check = ze_usdt_check,
-	.limit = ze_usdt_limit,
-	.inherit = ze_usdt_inherit,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -62,9 +62,6 @@ struct ze_execution_key {
 	__u64 span[THREAD_CONTEXT_SPAN_WORDS]; /* that the executing thread works on */
 };
 
-/* Threads that launch while a run takes the place of another one. */
-#define ZE_HANDOVER_THREADS 4096u
-
 /* Linux kernel stacks where a job is queued are not deeper than this: system call, DRM, driver. */
 #define ZE_SUBMISSION_DEPTH 32u
 

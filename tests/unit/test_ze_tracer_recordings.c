@@ -14,9 +14,8 @@
 #include "ze-usdt/tracer/recording_callbacks.h"
 #include "ze-usdt/tracer/tracer.h"
 
-volatile uint16_t level_zero_compile_kernel_semaphore, level_zero_compile_kernel_2_semaphore,
-	level_zero_launch_kernel_semaphore, level_zero_new_launch_semaphore, level_zero_execute_list_semaphore,
-	level_zero_unload_module_semaphore;
+volatile uint16_t level_zero_compile_kernel_semaphore, level_zero_launch_kernel_semaphore,
+	level_zero_new_launch_semaphore, level_zero_execute_list_semaphore, level_zero_unload_module_semaphore;
 
 /* What the probes were given, as text: "launch NAME RECORDING" and "execute RECORDING PARENT LAUNCHES". */
 static char told[1024];

@@ -29,7 +29,7 @@ void announcer_check(struct announcer *announcer)
 {
 	uint32_t before = atomic_load(&announcer->listeners), listeners = compile_kernel_listeners();
 
-	if ((uint16_t)listeners > (uint16_t)before || listeners >> 16 > before >> 16)
+	if (listeners > before)
 		atomic_fetch_add(&announcer->epoch, 1);
 	/* Last: another thread that finds nothing changed launches in the new epoch. */
 	atomic_store_explicit(&announcer->listeners, listeners, memory_order_release);

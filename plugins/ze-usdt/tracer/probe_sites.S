@@ -19,13 +19,11 @@ level_zero_\name\()_semaphore:
 	.section .probes, "aw", @progbits
 	.balign 2
 	SEMAPHORE compile_kernel
-	SEMAPHORE compile_kernel_2
 	SEMAPHORE launch_kernel
 	SEMAPHORE new_launch
 	SEMAPHORE execute_list
 	SEMAPHORE unload_module
 	.set level_zero_compile_kernel_again_semaphore, level_zero_compile_kernel_semaphore
-	.set level_zero_compile_kernel_2_again_semaphore, level_zero_compile_kernel_2_semaphore
 	.set level_zero_launch_kernel_nop10_semaphore, level_zero_launch_kernel_semaphore
 	.set level_zero_new_launch_nop10_semaphore, level_zero_new_launch_semaphore
 	.set level_zero_share_counts_semaphore, level_zero_new_launch_semaphore
@@ -52,13 +50,11 @@ level_zero_\name\()_semaphore:
 	.text
 	FUNCTION probe_compile_kernel
 	STAP_PROBE2(level_zero, compile_kernel, 8@%rdi, 8@%rsi)
-	STAP_PROBE2(level_zero, compile_kernel_2, 8@%rdi, 8@%rsi)
 	END probe_compile_kernel
 
-/* Never called: its sites raise the semaphores of probe_compile_kernel again. */
+/* Never called: its site raises the semaphore of probe_compile_kernel again. */
 	FUNCTION probe_compile_kernel_again
 	STAP_PROBE(level_zero, compile_kernel_again)
-	STAP_PROBE(level_zero, compile_kernel_2_again)
 	END probe_compile_kernel_again
 
 /* The eighth argument, on the stack after the seventh, is the frame pointer during the probe. */

@@ -9,19 +9,17 @@ struct stack_frame;
 
 /* Updated by the kernel whenever a profiler attaches or detaches. */
 extern volatile uint16_t level_zero_compile_kernel_semaphore;
-extern volatile uint16_t level_zero_compile_kernel_2_semaphore;
 extern volatile uint16_t level_zero_launch_kernel_semaphore;
 extern volatile uint16_t level_zero_new_launch_semaphore; /* also of share_counts */
 extern volatile uint16_t level_zero_execute_list_semaphore;
 extern volatile uint16_t level_zero_unload_module_semaphore;
 
-/* Profilers attached to either of them, the two numbers apart; 0: none. */
+/* Number of attached probes; 0: nobody reads announcements. */
 static inline uint32_t compile_kernel_listeners(void)
 {
-	return level_zero_compile_kernel_semaphore | (uint32_t)level_zero_compile_kernel_2_semaphore << 16;
+	return level_zero_compile_kernel_semaphore;
 }
 
-/* Fires both. */
 void probe_compile_kernel(const char *path, uint64_t module);
 /* innermost: the innermost frame of the stack to show, or NULL. */
 void probe_launch_kernel(uint64_t instruction_base, uint64_t address, uint64_t size, const char *name, uint64_t module,
