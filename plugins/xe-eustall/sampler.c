@@ -19,9 +19,8 @@
 /* Maximum number of reads per turn, so that other GTs get theirs; each can empty all ring buffers. */
 #define READS_PER_TURN 16u
 
-int sampler_open(struct sampler *sampler, struct sampling *sampling, const struct device *device,
-		 const struct query_gt *gt, uint32_t record_id, struct stream_handover *from, char *problem,
-		 size_t problem_size)
+int sampler_init(struct sampler *sampler, struct sampling *sampling, const struct device *device,
+		 const struct query_gt *gt, uint32_t record_id, char *problem, size_t problem_size)
 {
 	*sampler = (struct sampler){ .sampling = sampling,
 				     .device = device,
@@ -41,24 +40,21 @@ int sampler_open(struct sampler *sampler, struct sampling *sampling, const struc
 	}
 	sampler->rate.position = (size_t)position;
 	int result = fold_init(&sampler->fold, device->layout, FOLD_SLOTS_MAX);
-	if (result) {
+	if (result)
 		snprintf(problem, problem_size, "%s: %s", sampler->label, strerror(-result));
-		return result;
-	}
-	if (from && stream_handover_claim(from, device->address, gt->id))
-		return 0;
-	result = sampler_stream_open(sampler);
-	/* Another instance of the earlier run, which also ends, may have the stream. */
-	if (from && result == -EBUSY)
-		return 0;
-	if (result) {
-		sampler_stream_describe(sampler, result, problem, problem_size);
-		sampler_free(sampler);
-	}
 	return result;
 }
 
-int sampler_start(struct sampler *sampler, bool waits, char *problem, size_t problem_size)
+int sampler_open(struct sampler *sampler, char *problem, size_t problem_size)
+{
+	int result = sampler_stream_open(sampler);
+
+	if (result)
+		sampler_stream_describe(sampler, result, problem, problem_size);
+	return result;
+}
+
+int sampler_start(struct sampler *sampler, char *problem, size_t problem_size)
 {
 	const struct iaprof_host *host = sampler->sampling->host;
 	char key[200];
@@ -68,7 +64,7 @@ int sampler_start(struct sampler *sampler, bool waits, char *problem, size_t pro
 		result = record_batch_flush(&sampler->sampling->batch);
 	if (result)
 		return host->fail(host, result, "%s: records: %s", sampler->label, strerror(-result));
-	result = waits ? 0 : stream_enable(sampler->stream);
+	result = stream_enable(sampler->stream);
 	if (result) {
 		snprintf(problem, problem_size, "%s at %s: cannot start EU stall sampling: %s", sampler->name,
 			 sampler->device->address, strerror(-result));
@@ -76,14 +72,12 @@ int sampler_start(struct sampler *sampler, bool waits, char *problem, size_t pro
 	}
 	uint64_t now = sampler_now(sampler);
 	sampler_begin(sampler, now);
-	sampler_begin_afresh(sampler, now);
+	rate_control_init(&sampler->rate, sampler->rate.position, now);
+	duty_cycle_begin(&sampler->cycle, 1, now);
 	sampler->turned = now;
 	host->metadata(host, sampler->label, "at %s, %" PRIu32 " Xe-cores, %s rows", sampler->device->address,
 		       sampler->xe_cores, sampler->device->layout->name);
-	if (waits)
-		sampler->state = SAMPLER_WAITS;
-	else
-		sampler_send_rate(sampler);
+	sampler_send_rate(sampler);
 	snprintf(key, sizeof key, "idle state of %s", sampler->label);
 	host->metadata(host, key, "RC6 is off while EU stalls are sampled: the GT stays awake and draws more power");
 	return 0;

@@ -11,7 +11,6 @@
 #include "fold.h"
 #include "sampling_rate.h"
 #include "records/record_batch.h"
-#include "stream_handover.h"
 #include "device_watchdog.h"
 
 struct activity;
@@ -40,8 +39,7 @@ struct overflow_stretch {
 };
 
 enum sampler_state {
-	SAMPLER_CLOSED, /* before sampler_start(), and after sampler_hand_over() or sampler_stop() */
-	SAMPLER_WAITS,  /* for the earlier instance to end: see sampler_take_over() */
+	SAMPLER_CLOSED, /* before sampler_start(), and after sampler_stop() */
 	SAMPLER_OPEN,
 	SAMPLER_PAUSED, /* between two windows: see duty_cycle.h */
 	SAMPLER_BROKEN, /* the stream ended; it is reopened every second */
@@ -84,26 +82,23 @@ struct sampler {
 };
 
 /*
- * Opens the GT's stream, or claims that of an earlier instance (from, may be NULL). Returns 0, or a negative errno with
- * a message that includes the remedy; -EBUSY if another process has the stream.
+ * Initialises the sampler of a GT without opening its stream. Returns 0, or a negative errno with a message that
+ * includes the remedy: -EINVAL if the GPU does not support the sampling rate. Call sampler_free() in either case.
  */
-int sampler_open(struct sampler *sampler, struct sampling *sampling, const struct device *device,
-		 const struct query_gt *gt, uint32_t record_id, struct stream_handover *from, char *problem,
-		 size_t problem_size);
+int sampler_init(struct sampler *sampler, struct sampling *sampling, const struct device *device,
+		 const struct query_gt *gt, uint32_t record_id, char *problem, size_t problem_size);
 
 /*
- * Emits the definitions and starts sampling, or waits for sampler_take_over(). Returns 0, or a negative errno after
- * host->fail(), or 1 with a message if this GT cannot be sampled, which does not affect others.
+ * Opens the GT's stream, of which there can be only one. Returns 0, or a negative errno with a message that includes
+ * the remedy; -EBUSY if another process has it.
  */
-int sampler_start(struct sampler *sampler, bool waits, char *problem, size_t problem_size);
+int sampler_open(struct sampler *sampler, char *problem, size_t problem_size);
 
 /*
- * Starts sampling when the earlier instance has ended: with its stream, and in its window, if the sampling rate is
- * right; otherwise with another stream, and what is missing is reported. Returns the same as sampler_read().
+ * Emits the definitions and starts sampling. Returns 0, or a negative errno after host->fail(), or 1 with a message if
+ * this GT cannot be sampled, which does not affect others.
  */
-int sampler_take_over(struct sampler *sampler, struct stream_handover *from);
-/* Passes the stream to the later instance if that has claimed it. All rows that were read have been emitted. */
-void sampler_hand_over(struct sampler *sampler, struct stream_handover *to);
+int sampler_start(struct sampler *sampler, char *problem, size_t problem_size);
 
 /*
  * Reads all available rows into the fold. These return 0, or a negative errno after host->fail(), which ends the

@@ -64,12 +64,6 @@ void sampler_begin(struct sampler *sampler, uint64_t now)
 	sampler->state = SAMPLER_OPEN;
 }
 
-void sampler_begin_afresh(struct sampler *sampler, uint64_t now)
-{
-	rate_control_init(&sampler->rate, sampler->rate.position, now);
-	duty_cycle_begin(&sampler->cycle, 1, now);
-}
-
 void sampler_send_rate(const struct sampler *sampler)
 {
 	const struct iaprof_host *host = sampler->sampling->host;

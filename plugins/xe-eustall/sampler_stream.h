@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stream of a sampler: opened with a sampling rate, restarted when it is dead, reopened when it broke. Private to
- * sampler.c and sampler_handover.c, except for what sampler.h declares. Reasons are shown after "EU stalls: ".
+ * sampler.c, except for what sampler.h declares. Reasons are shown after "EU stalls: ".
  */
 #pragma once
 
@@ -27,8 +27,6 @@ void sampler_stream_close(struct sampler *sampler);
 
 /* Starts counting rows. */
 void sampler_begin(struct sampler *sampler, uint64_t now);
-/* Begins a window and the control of the rate without knowledge of earlier ones. */
-void sampler_begin_afresh(struct sampler *sampler, uint64_t now);
 /* Send metadata: the sampling rate, and which windows of time are sampled. */
 void sampler_send_rate(const struct sampler *sampler);
 void sampler_send_cycle(const struct sampler *sampler);

@@ -10,24 +10,12 @@
 #define SHARED_DRAIN (10 * MILLISECOND)
 /* How often the thread must check whether to stop. */
 #define WAIT_MAX (100 * MILLISECOND)
-/* The earlier instance ends within milliseconds, or it is stuck. */
-#define EARLIER_MAX (10 * SECOND)
 
 static void pause_shortly(void)
 {
 	const struct timespec pause = { .tv_nsec = 5 * (long)MILLISECOND };
 
 	nanosleep(&pause, NULL);
-}
-
-static bool is_stopping(const volatile int *stopping)
-{
-	return __atomic_load_n(stopping, __ATOMIC_ACQUIRE);
-}
-
-static uint64_t limit_end(const struct xe_eustall *self)
-{
-	return __atomic_load_n(&self->limit_end, __ATOMIC_SEQ_CST);
 }
 
 int sampling_thread_flush(struct xe_eustall *self)
@@ -147,11 +135,9 @@ static bool wait_for_rows(struct xe_eustall *self, uint64_t now, uint64_t time)
 	return poll(streams, self->sampler_count, (int)((wait + MILLISECOND - 1) / MILLISECOND)) > 0;
 }
 
-/* Returns the time at which sampling ends, or a window of it begins or ends, if that is before time. */
+/* Returns the time at which a window of sampling begins or ends, if that is before time. */
 static uint64_t next_change(const struct xe_eustall *self, uint64_t time)
 {
-	if (limit_end(self) < time)
-		time = limit_end(self);
 	for (size_t i = 0; i < self->sampler_count; i++)
 		if (self->samplers[i].cycle.change < time &&
 		    (self->samplers[i].state == SAMPLER_OPEN || self->samplers[i].state == SAMPLER_PAUSED))
@@ -168,60 +154,14 @@ static uint64_t rows_read(const struct xe_eustall *self)
 	return rows;
 }
 
-/* Returns whether the earlier instance reads no more rows, or does not report whether it does. */
-static bool earlier_has_ended(const struct xe_eustall *self, uint64_t now)
+int sampling_thread_run(const struct iaprof_host *host, void *instance, const volatile int *stopping)
 {
-	uint64_t begin = __atomic_load_n(&self->limit_begin, __ATOMIC_SEQ_CST);
-
-	return stream_handover_has_ended(self->from) || (now > begin && now - begin > EARLIER_MAX);
-}
-
-/* Waits for the streams of the earlier instance, which the later one must take even if it ends immediately. */
-static int take_over(struct xe_eustall *self, const volatile int *stopping)
-{
-	const struct iaprof_host *host = self->sampling.host;
-	uint64_t recorded = 0;
-	int result = 0;
-
-	for (uint64_t now; !result && !earlier_has_ended(self, now = host->clock(host)); pause_shortly()) {
-		if (is_stopping(stopping) && !earlier_has_ended(self, now))
-			return 0;
-		if (now - recorded < self->drain)
-			continue;
-		recorded = now;
-		result = activity_record_idle(self->sampling.activity);
-	}
-	for (size_t i = 0; !result && i < self->sampler_count; i++)
-		result = sampler_take_over(&self->samplers[i], self->from);
-	stream_handover_detach(self->from);
-	self->from = NULL;
-	return result;
-}
-
-int sampling_thread_hand_over(struct xe_eustall *self)
-{
-	int result = 0;
-
-	for (size_t i = 0; !result && i < self->sampler_count; i++)
-		result = sampler_read(&self->samplers[i]);
-	if (!result)
-		result = sampling_thread_flush(self);
-	for (size_t i = 0; i < self->sampler_count; i++)
-		sampler_hand_over(&self->samplers[i], self->to);
-	stream_handover_end(self->to);
-	self->has_handed_over = true;
-	return result;
-}
-
-/* Samples until the end of the run, or until another one replaces it. */
-static int sample(struct xe_eustall *self, const volatile int *stopping)
-{
-	const struct iaprof_host *host = self->sampling.host;
+	struct xe_eustall *self = instance;
 	uint64_t now = host->clock(host), flushed = now;
 	int result = 0;
 
 	self->turn = now;
-	while (!result && !is_stopping(stopping) && now < limit_end(self)) {
+	while (!result && !__atomic_load_n(stopping, __ATOMIC_ACQUIRE)) {
 		uint64_t next_flush = flushed + self->drain_now, next_turn = self->turn + SECOND;
 		bool ready =
 			wait_for_rows(self, now, next_change(self, next_flush < next_turn ? next_flush : next_turn));
@@ -243,22 +183,5 @@ static int sample(struct xe_eustall *self, const volatile int *stopping)
 		if (!result && all_gone(self))
 			return host->fail(host, ENODEV, "all sampled GPUs were removed");
 	}
-	return result;
-}
-
-int sampling_thread_run(const struct iaprof_host *host, void *instance, const volatile int *stopping)
-{
-	struct xe_eustall *self = instance;
-
-	(void)host;
-	int result = self->from ? take_over(self, stopping) : 0;
-	if (!result)
-		result = sample(self, stopping);
-	if (result || is_stopping(stopping))
-		return result;
-	result = sampling_thread_hand_over(self);
-	/* The source has no more data, but it has not finished: that would end the run. */
-	while (!result && !is_stopping(stopping))
-		pause_shortly();
 	return result;
 }

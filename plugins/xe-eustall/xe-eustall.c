@@ -69,39 +69,69 @@ static int continue_with_others(const struct xe_eustall *self, int error, const 
 	return 0;
 }
 
-/* Opens the streams of a device's GTs. *problem is unchanged on success. */
-static int streams_open(struct xe_eustall *self, const struct device *device, char *problem, size_t size)
+static int samplers_init(struct xe_eustall *self, const struct device *device)
 {
+	const struct iaprof_host *host = self->sampling.host;
+
 	for (size_t i = 0; i < device->gts.count && self->sampler_count < SAMPLERS_MAX; i++) {
 		const struct query_gt *gt = &device->gts.gts[i];
 		char text[512];
 		if (!gt->main || !gt->xe_cores)
 			continue;
-		int result = sampler_open(&self->samplers[self->sampler_count], &self->sampling, device, gt,
-					  (uint32_t)self->sampler_count + 1, self->from, text, sizeof text);
-		if (!result) {
-			self->sampler_count++;
-			continue;
-		}
-		omit_gt(self, text, problem, size);
-		if (result == -EINVAL || result == -EACCES) /* all GTs would fail */
-			return result;
+		uint32_t id = (uint32_t)self->sampler_count + 1;
+		struct sampler *sampler = &self->samplers[self->sampler_count++];
+		int result = sampler_init(sampler, &self->sampling, device, gt, id, text, sizeof text);
+		if (result)
+			return host->fail(host, result, "%s", text);
 	}
 	return 0;
 }
 
-static int samplers_open(struct xe_eustall *self)
+static int samplers_make(struct xe_eustall *self)
 {
 	const struct iaprof_host *host = self->sampling.host;
-	char problem[512] = "";
 	int result = 0;
 
 	self->samplers = calloc(SAMPLERS_MAX, sizeof *self->samplers);
 	if (!self->samplers)
 		return host->fail(host, ENOMEM, "out of memory");
 	for (size_t i = 0; !result && i < self->devices.count; i++)
-		result = streams_open(self, &self->devices.items[i], problem, sizeof problem);
-	return result ? host->fail(host, result, "%s", problem) : continue_with_others(self, EBUSY, problem);
+		result = samplers_init(self, &self->devices.items[i]);
+	return result;
+}
+
+/* Keeps the samplers for which a function returns 0, and omits others. A negative result ends the source. */
+static int samplers_keep(struct xe_eustall *self, int (*call)(struct sampler *sampler, char *text, size_t size),
+			 int error)
+{
+	size_t wanted = self->sampler_count, kept = 0;
+	char problem[512] = "";
+	int result = 0;
+
+	for (size_t i = 0; i < wanted; i++) {
+		char text[512];
+		if (result >= 0)
+			result = call(&self->samplers[i], text, sizeof text);
+		if (result <= 0) {
+			self->samplers[kept++] = self->samplers[i];
+			continue;
+		}
+		omit_gt(self, text, problem, sizeof problem);
+		sampler_free(&self->samplers[i]);
+	}
+	self->sampler_count = kept;
+	return result < 0 ? result : continue_with_others(self, error, problem);
+}
+
+static int stream_open_of(struct sampler *sampler, char *text, size_t size)
+{
+	const struct iaprof_host *host = sampler->sampling->host;
+	int result = sampler_open(sampler, text, size);
+
+	/* All GTs would fail. */
+	if (result == -EINVAL || result == -EACCES)
+		return host->fail(host, result, "%s", text);
+	return result != 0;
 }
 
 /*
@@ -120,16 +150,6 @@ static int rows_allocate(struct xe_eustall *self)
 	return self->sampling.rows ? 0 : -ENOMEM;
 }
 
-static int xe_eustall_inherit(const struct iaprof_host *host, void *instance, void *earlier_instance)
-{
-	struct xe_eustall *self = instance;
-	const struct xe_eustall *earlier = earlier_instance;
-
-	(void)host;
-	self->from = stream_handover_attach(earlier->to);
-	return 0;
-}
-
 static int xe_eustall_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct xe_eustall *self = instance;
@@ -137,52 +157,33 @@ static int xe_eustall_prepare(const struct iaprof_host *host, void *instance)
 	self->sampling.host = host;
 	self->sampling.devices = &self->devices;
 	self->sampling.latch_age = stream_latch_age();
-	self->limit_end = UINT64_MAX;
-	self->to = stream_handover_new();
-	if (!self->to)
-		return host->fail(host, ENOMEM, "out of memory");
 	int result = record_batch_init(&self->sampling.batch, host);
 	if (!result)
 		result = devices_open(&self->devices, host, self->device, IAPROF_LOG_WARNING);
 	if (!result)
-		result = samplers_open(self);
+		result = samplers_make(self);
 	if (result)
 		return result;
 	self->sampling.activity = activity_new(host, self->jobs);
 	if (!self->sampling.activity || rows_allocate(self))
 		return host->fail(host, ENOMEM, "out of memory");
-	for (size_t i = 0; !result && i < self->sampler_count; i++)
-		result = activity_add_device(self->sampling.activity, self->samplers[i].device->address,
-					     self->samplers[i].record_id);
-	if (!result)
-		result = device_watchdog_init(&self->watchdog, self->devices.count);
+	result = device_watchdog_init(&self->watchdog, self->devices.count);
 	for (size_t i = 0; !result && i < self->devices.count; i++)
 		self->watchdog.devices[i].address = self->devices.items[i].address;
 	return result ? host->fail(host, result, "cannot track GPU use by process: %s", strerror(-result)) : 0;
 }
 
-/* Omits a GT that cannot be started, unless it is the only one. */
-static int samplers_start(struct xe_eustall *self)
+static int activity_begin(struct xe_eustall *self)
 {
-	size_t wanted = self->sampler_count, started = 0;
-	char problem[512] = "";
+	const struct iaprof_host *host = self->sampling.host;
 	int result = 0;
 
-	for (size_t i = 0; i < wanted; i++) {
-		char text[512];
-		if (result >= 0)
-			result = sampler_start(&self->samplers[i], self->from != NULL, text, sizeof text);
-		if (result <= 0) {
-			self->samplers[started++] = self->samplers[i];
-			continue;
-		}
-		omit_gt(self, text, problem, sizeof problem);
-		sampler_free(&self->samplers[i]);
-	}
-	self->sampler_count = started;
-	for (size_t i = 0; result >= 0 && i < started; i++)
-		(void)stream_handover_add(self->to, self->samplers[i].device->address, self->samplers[i].gt);
-	return result < 0 ? result : continue_with_others(self, EIO, problem);
+	for (size_t i = 0; !result && i < self->sampler_count; i++)
+		result = activity_add_device(self->sampling.activity, self->samplers[i].device->address,
+					     self->samplers[i].record_id);
+	if (result)
+		return host->fail(host, result, "cannot track GPU use by process: %s", strerror(-result));
+	return activity_start(self->sampling.activity);
 }
 
 /* Adapts the share of time that is sampled to the run's budget. */
@@ -202,33 +203,23 @@ static int xe_eustall_start(const struct iaprof_host *host, void *instance)
 	int result = records_declare_reasons(&self->sampling.batch);
 	if (result)
 		return host->fail(host, result, "records: %s", strerror(-result));
-	self->begin = host->clock(host);
+	uint64_t begin = host->clock(host);
 	self->drain_now = self->drain;
 	if (self->sampling.subsample > 1)
 		host->metadata(host, "rows that are taken",
 			       "1 of %" PRIu64 "; the counts are of these, and not scaled up",
 			       self->sampling.subsample);
-	result = activity_start(self->sampling.activity);
-	if (self->from)
-		stream_handover_begin(self->from, host->clock(host));
+	result = samplers_keep(self, stream_open_of, EBUSY);
 	if (!result)
-		result = samplers_start(self);
+		result = activity_begin(self);
+	if (!result)
+		result = samplers_keep(self, sampler_start, EIO);
 	if (result)
 		return result;
+	self->begin = begin;
 	follow_budget(host, self, 0);
 	result = host->on_timer(host, SECOND, follow_budget);
 	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
-}
-
-static int xe_eustall_limit(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end)
-{
-	struct xe_eustall *self = instance;
-
-	(void)host;
-	activity_limit(self->sampling.activity, begin, end, stream_handover_since(self->to));
-	__atomic_store_n(&self->limit_begin, begin, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&self->limit_end, end, __ATOMIC_SEQ_CST);
-	return 0;
 }
 
 static int read_last_rows(struct xe_eustall *self)
@@ -248,15 +239,10 @@ static int read_last_rows(struct xe_eustall *self)
 static int xe_eustall_stop(const struct iaprof_host *host, void *instance)
 {
 	struct xe_eustall *self = instance;
-	int result = 0;
 
-	stream_handover_detach(self->from);
-	self->from = NULL;
 	if (!self->begin)
 		return 0;
-	/* The thread may have ended too early. */
-	if (!self->has_handed_over)
-		result = self->limit_end == UINT64_MAX ? read_last_rows(self) : sampling_thread_hand_over(self);
+	int result = read_last_rows(self);
 	if (!result)
 		result = activity_stop(self->sampling.activity);
 	for (size_t i = 0; i < self->sampler_count; i++) {
@@ -288,8 +274,6 @@ static void xe_eustall_destroy(const struct iaprof_host *host, void *instance)
 	for (size_t i = 0; i < self->sampler_count; i++)
 		sampler_free(&self->samplers[i]);
 	free(self->samplers);
-	stream_handover_detach(self->from);
-	stream_handover_free(self->to);
 	device_watchdog_free(&self->watchdog);
 	activity_free(self->sampling.activity);
 	free(self->sampling.rows);
@@ -327,7 +311,7 @@ static const char *const companions[] = { "ze-usdt", NULL };
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_JOBS | IAPROF_PLUGIN_EXCLUSIVE,
+	.flags = IAPROF_PLUGIN_NEEDS_PROCESSES | IAPROF_PLUGIN_JOBS,
 	.name = "xe-eustall",
 	.version = PLUGIN_VERSION,
 	.description = "EU stall sampling on Intel Xe GPUs",
@@ -343,8 +327,6 @@ static const struct iaprof_plugin plugin = {
 	.finish = xe_eustall_finish,
 	.companions = companions,
 	.check = xe_eustall_check,
-	.limit = xe_eustall_limit,
-	.inherit = xe_eustall_inherit,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -33,18 +33,10 @@ struct xe_eustall {
 	uint64_t begin;     /* start of sampling */
 	uint64_t drain_now; /* current interval */
 	uint64_t turn;      /* time of the last turn */
-
-	/* Runs that follow each other: see limit() and inherit() of iaprof/plugin.h. */
-	struct stream_handover *from;    /* of the earlier instance; NULL: there is none, or it has ended */
-	struct stream_handover *to;      /* for the later instance */
-	uint64_t limit_begin, limit_end; /* atomic */
-	bool has_handed_over;
 };
 
 /* The source's thread (sampling_thread.c), thread() of iaprof/plugin.h. */
 int sampling_thread_run(const struct iaprof_host *host, void *instance, const volatile int *stopping);
-/* Ends sampling, so that the instance that takes the place of this one can continue. */
-int sampling_thread_hand_over(struct xe_eustall *self);
 /* Ends an interval of all GTs. */
 int sampling_thread_flush(struct xe_eustall *self);
 /* Stops sampling GTs of removed devices. */

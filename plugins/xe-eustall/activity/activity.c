@@ -48,7 +48,6 @@ struct activity {
 	uint64_t jobs_unsent;         /* jobs without a record, reported so far */
 	bool jobs_ignored[GTS_MAX];   /* by address: not all jobs are known, so none are recorded */
 	uint64_t stopped;             /* end of the run, while running jobs are emitted */
-	uint64_t begin, end, since;   /* see activity_limit(); atomic */
 	struct client_watch *clients; /* NULL: not available */
 	struct client_news news;
 	uint64_t used[GTS_MAX]; /* ns of client activity, by address */
@@ -84,13 +83,6 @@ static void scheduler_open(struct activity *activity, bool record_jobs)
 		warn_without_scheduler(activity, reason);
 }
 
-void activity_limit(struct activity *activity, uint64_t begin, uint64_t end, uint64_t since)
-{
-	__atomic_store_n(&activity->since, since, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&activity->begin, begin, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&activity->end, end, __ATOMIC_SEQ_CST);
-}
-
 struct activity *activity_new(const struct iaprof_host *host, bool record_jobs)
 {
 	struct activity *activity = calloc(1, sizeof *activity);
@@ -103,7 +95,6 @@ struct activity *activity_new(const struct iaprof_host *host, bool record_jobs)
 	uname(&kernel);
 	activity->reports_job_ends = activity_source_reports_job_ends(kernel.release);
 	activity->host = host;
-	activity_limit(activity, 0, UINT64_MAX, UINT64_MAX);
 	scheduler_open(activity, record_jobs);
 	activity->clients = client_watch_new("/proc");
 	if (!activity->clients)
@@ -193,14 +184,8 @@ static int job_emit(void *context, const struct scheduler_job *job)
 {
 	struct activity *activity = context;
 	uint32_t address = job->process.device, i = 0;
-	uint64_t end = __atomic_load_n(&activity->end, __ATOMIC_SEQ_CST);
-	bool outlasts = job->ended ? job->ended >= end : activity->stopped != 0;
 
 	if (address >= activity->address_count || activity->jobs_ignored[address])
-		return 0;
-	if (job->ended && job->ended < __atomic_load_n(&activity->begin, __ATOMIC_SEQ_CST))
-		return 0;
-	if (outlasts && job->submitted >= __atomic_load_n(&activity->since, __ATOMIC_SEQ_CST))
 		return 0;
 	if (!job->ended && !activity->stopped) {
 		jobs_ignore(activity, address, "the Linux kernel does not report the end of compute jobs before 6.18");
@@ -209,7 +194,7 @@ static int job_emit(void *context, const struct scheduler_job *job)
 	while (i < activity->gt_count && activity->gts[i].address != address)
 		i++;
 	return i < activity->gt_count ? job_records_append(&activity->batch, job, activity->gts[i].device,
-							   outlasts ? (job->ended ? end : activity->stopped) : 0)
+							   job->ended ? 0 : activity->stopped)
 				      : 0;
 }
 #endif
@@ -473,8 +458,6 @@ int activity_stop(struct activity *activity)
 	if (activity->scheduler)
 		result = scheduler_read_jobs(activity->scheduler, job_emit, activity);
 	activity->stopped = activity->host->clock(activity->host);
-	if (activity->stopped > activity->end)
-		activity->stopped = activity->end;
 	if (activity->scheduler && result == 0)
 		result = scheduler_read_running_jobs(activity->scheduler, job_emit, activity);
 #endif

@@ -30,13 +30,6 @@ int activity_add_device(struct activity *activity, const char *pci_address, uint
 int activity_start(struct activity *activity);
 
 /*
- * Implements limit() of iaprof/plugin.h for jobs: emits those that end between the two times. When a later run replaces
- * this one, jobs that were submitted before since and still run are emitted at the end as running, because the later
- * run does not know them. since: UINT64_MAX if there is no later run. Any thread.
- */
-void activity_limit(struct activity *activity, uint64_t begin, uint64_t end, uint64_t since);
-
-/*
  * Emits a DEVICE_ACTIVITY record for each GT and process that was busy between begin and end (CLOCK_MONOTONIC ns; end
  * must not be in the future). To be called before the STALL_SAMPLE records of the interval are emitted: activity more
  * than two seconds before the newest call is forgotten. Returns the number of busy processes, or a negative errno after
