@@ -62,10 +62,6 @@ __u32 active_set = 0;
 /* Ticks that are skipped in each block: see struct cpu_stack_block. User space changes it at any time. */
 __u32 block_skip = 0;
 
-/* Only ticks between are samples, ns: see limit() in iaprof/plugin.h. User space changes them at any time. */
-__u64 limit_begin = 0;
-__u64 limit_end = ~0ull;
-
 BPF_MAP(samples_0, HASH, struct cpu_stack_key, struct cpu_stack_count, 1);
 BPF_MAP(samples_1, HASH, struct cpu_stack_key, struct cpu_stack_count, 1);
 STACKS_MAP(stacks_0);
@@ -303,8 +299,6 @@ static __always_inline int sample(struct bpf_perf_event_data *context, bool use_
 		return 0;
 	}
 	__u64 now = bpf_ktime_get_ns(), ticks = block_end(&processor->block);
-	if (now < *(volatile __u64 *)&limit_begin || now >= *(volatile __u64 *)&limit_end)
-		return 0;
 
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (!take_idle && task->pid == 0) {

@@ -330,15 +330,6 @@ static int cpu_stack_start(const struct iaprof_host *host, void *instance)
 	return result ? host->fail(host, result, "cannot start a timer: %s", strerror(-result)) : 0;
 }
 
-static int cpu_stack_limit(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end)
-{
-	struct cpu_stack *cpu_stack = instance;
-
-	__atomic_store_n(&cpu_stack->skeleton->bss->limit_begin, begin, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&cpu_stack->skeleton->data->limit_end, end, __ATOMIC_SEQ_CST);
-	return 0;
-}
-
 static int cpu_stack_stop(const struct iaprof_host *host, void *instance)
 {
 	struct cpu_stack *cpu_stack = instance;
@@ -461,7 +452,6 @@ static const struct iaprof_plugin plugin = {
 	.probe = cpu_stack_probe,
 	.prepare = cpu_stack_prepare,
 	.start = cpu_stack_start,
-	.limit = cpu_stack_limit,
 	.stop = cpu_stack_stop,
 	.finish = cpu_stack_finish,
 	.destroy = cpu_stack_destroy,
