@@ -40,7 +40,7 @@ static int fail(const struct iaprof_host *host, const struct sender *sender, con
 		uint64_t missing, const char *what)
 {
 	struct text fates = { 0 };
-	uint64_t all = missing + counts->sent + counts->kept + counts->left;
+	uint64_t all = missing + counts->sent + counts->kept;
 	append_fates(&fates, sender, counts);
 	int result =
 		host->fail(host, EIO, "%" PRIu64 " of %" PRIu64 " %s%s %s not delivered to %s %s", missing, all, what,
@@ -57,9 +57,6 @@ static void report(const struct iaprof_host *host, const struct sender *sender, 
 		host->log(host, IAPROF_LOG_WARNING,
 			  "%s: %" PRIu64 " %s%s in the spool for the next run that uses it%s%s", url, counts->kept,
 			  what, counts->kept == 1 ? " waits" : "s wait", *error ? ": " : "", error);
-	if (counts->left)
-		host->log(host, IAPROF_LOG_WARNING, "%s: %" PRIu64 " %s%s for the next run%s%s", url, counts->left,
-			  what, counts->left == 1 ? " waits" : "s wait", *error ? ": " : "", error);
 	host->log(host, IAPROF_LOG_INFO, "sent %" PRIu64 " %s%s to %s", counts->sent, what, plural(counts->sent), url);
 }
 
@@ -70,7 +67,7 @@ int delivery_finish(const struct iaprof_host *host, struct sender *sender, const
 	/* The core regards a sink as stuck after the whole time. */
 	if (target->finish_within)
 		limit = target->finish_within / 4 * 3;
-	struct sender_counts counts = sender_finish(sender, limit, host->has_successor(host));
+	struct sender_counts counts = sender_finish(sender, limit);
 	report(host, sender, &counts, what);
 	uint64_t missing = counts.rejected + counts.refused + counts.dropped + counts.unsent;
 	return missing ? fail(host, sender, &counts, missing, what) : 0;

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "http/headers.h"
 #include "http/request_queue.h"
-#include "http/sender_legacy.h"
 #include "http/spool.h"
 
 /* Limits on an answer, and on the time between tries, in seconds. */
@@ -32,8 +31,6 @@
 /* Minimum time between two messages about the same failure, and about failures with successes in between. */
 #define LOG_PERIOD (3600 * NANOSECONDS_PER_SECOND)
 #define LOG_PERIOD_NEW (300 * NANOSECONDS_PER_SECOND)
-/* Limit on the wait for the request that is being sent when another run replaces this one. */
-#define HANDOVER_WAIT_MAX (2 * NANOSECONDS_PER_SECOND)
 
 struct sender {
 	struct sender_options options;
@@ -48,13 +45,11 @@ struct sender {
 	pthread_cond_t changed;
 	struct request_queue queue;
 	bool is_ending, gives_up;
-	bool hands_over;                      /* is_ending: no other request is begun */
-	bool inherits;                        /* there was a run before in this process */
-	bool is_failing;                      /* the last try failed and will be repeated */
-	uint64_t try_begin;                   /* CLOCK_MONOTONIC, ns, while the first request is being sent; else 0 */
-	uint64_t next_try;                    /* the same, while the thread waits for it; else 0 */
-	struct sender_counts counts, earlier; /* of this run, and those before in this process */
-	struct spool *spool;                  /* NULL: none */
+	bool is_failing;    /* the last try failed and will be repeated */
+	uint64_t try_begin; /* CLOCK_MONOTONIC, ns, while the first request is being sent; else 0 */
+	uint64_t next_try;  /* the same, while the thread waits for it; else 0 */
+	struct sender_counts counts;
+	struct spool *spool; /* NULL: none */
 	char reasons[SENDER_FATE_COUNT][ERROR_SIZE];
 	uint64_t drop_logged_at, spool_logged_at; /* CLOCK_MONOTONIC, ns; 0: never */
 
@@ -277,25 +272,16 @@ static void wait_for(struct sender *sender, uint64_t seconds)
 	sender->next_try = 0;
 }
 
-static struct sender_counts add_counts(const struct sender_counts *one, const struct sender_counts *other)
-{
-	return (struct sender_counts){ .sent = one->sent + other->sent,
-				       .rejected = one->rejected + other->rejected,
-				       .refused = one->refused + other->refused,
-				       .dropped = one->dropped + other->dropped,
-				       .unsent = one->unsent + other->unsent };
-}
-
 /* Reports the delivery counters to the core. Called with the lock. */
 static void report(const struct sender *sender)
 {
-	const struct sender_counts all = add_counts(&sender->earlier, &sender->counts);
+	const struct sender_counts *counts = &sender->counts;
 	const struct iaprof_host *host = sender->options.host;
 	struct iaprof_delivery delivery = {
 		.size = sizeof delivery,
-		.delivered = all.sent,
-		.refused = all.rejected + all.refused,
-		.dropped = all.dropped + all.unsent,
+		.delivered = counts->sent,
+		.refused = counts->rejected + counts->refused,
+		.dropped = counts->dropped + counts->unsent,
 		.waiting = request_queue_count(&sender->queue) + spool_items(sender->spool),
 		.stored = sender->spool ? spool_size(sender->spool) : IAPROF_COUNT_UNKNOWN,
 	};
@@ -422,7 +408,7 @@ static void *run(void *context)
 	uint64_t pause = WAIT_FIRST;
 	pthread_mutex_lock(&sender->lock);
 	report(sender);
-	while (!sender->gives_up && !(sender->is_ending && (sender->hands_over || !sender->queue.first)))
+	while (!sender->gives_up && !(sender->is_ending && !sender->queue.first))
 		if (sender->queue.first)
 			send_first(sender, &pause);
 		else if (!take_spooled(sender))
@@ -504,16 +490,10 @@ static int open_spool(struct sender *sender)
 int sender_start(struct sender *sender)
 {
 	const struct iaprof_host *host = sender->options.host;
-	struct sender_legacy legacy;
-	uint64_t unfit = sender_legacy_take(&sender->options, &legacy);
-	sender->queue = legacy.requests;
-	sender->inherits = legacy.exists;
-	sender->earlier = legacy.counts;
-	sender->is_reported = legacy.is_reported;
-	sender->logged_at = legacy.logged_at;
-	if (unfit)
-		drop(sender, unfit, "requests have the format of the earlier configuration");
-	int result = pthread_create(&sender->thread, NULL, run, sender);
+	int result = sender->spool ? spool_begin(sender->spool) : 0;
+	if (result)
+		return result;
+	result = pthread_create(&sender->thread, NULL, run, sender);
 	sender->has_thread = !result;
 	return result ? host->fail(host, result, "cannot create a thread: %s", strerror(result)) : 0;
 }
@@ -568,26 +548,10 @@ void sender_add(struct sender *sender, struct text *body, uint32_t count)
 	text_free(body);
 }
 
-/* Returns whether the next run can send the remaining requests, so that there is no need to wait. Called with the lock.
- */
-static bool can_hand_over(const struct sender *sender)
+/* Returns whether the spool can keep the remaining requests, so that there is no need to wait. Called with the lock. */
+static bool can_store(const struct sender *sender)
 {
-	return !sender->try_begin && (sender->hands_over || (sender->spool && sender->is_failing));
-}
-
-/* Hands the requests in memory over to the next run. */
-static void hand_over(struct sender *sender)
-{
-	uint64_t count = request_queue_count(&sender->queue);
-	struct sender_legacy legacy = { .exists = true,
-					.requests = sender->queue,
-					.counts = add_counts(&sender->earlier, &sender->counts),
-					.is_reported = sender->is_reported,
-					.logged_at = sender->logged_at };
-	if (!sender_legacy_put(&sender->options, &legacy))
-		return;
-	sender->counts.left = count;
-	sender->queue = (struct request_queue){ 0 };
+	return !sender->try_begin && sender->spool && sender->is_failing;
 }
 
 static void close_spool(struct sender *sender)
@@ -600,13 +564,11 @@ static void close_spool(struct sender *sender)
 	spool_close(STEAL_POINTER(sender->spool));
 }
 
-/* Hands unsent requests over to the next run, stores, or drops them. The thread has ended. */
+/* Stores unsent requests, or counts them. The thread has ended. */
 static void dispose_unsent(struct sender *sender)
 {
 	if (sender->queue.first && sender->queue.first->spooled)
 		remove_request(sender, NULL);
-	if (sender->hands_over)
-		hand_over(sender);
 	strcpy(sender->reasons[SENDER_UNSENT], sender->error);
 	for (; sender->queue.first; remove_request(sender, NULL))
 		if (sender->spool)
@@ -616,17 +578,16 @@ static void dispose_unsent(struct sender *sender)
 	close_spool(sender);
 }
 
-struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool hands_over)
+struct sender_counts sender_finish(struct sender *sender, uint64_t limit)
 {
-	uint64_t end = clock_monotonic() + (hands_over && limit > HANDOVER_WAIT_MAX ? HANDOVER_WAIT_MAX : limit);
+	uint64_t end = clock_monotonic() + limit;
 	const struct timespec until = { .tv_sec = (time_t)(end / NANOSECONDS_PER_SECOND),
 					.tv_nsec = (long)(end % NANOSECONDS_PER_SECOND) };
 	pthread_mutex_lock(&sender->lock);
 	sender->is_ending = true;
-	sender->hands_over = hands_over;
 	pthread_cond_broadcast(&sender->changed);
 	/* A try after the end would not be made. */
-	while (sender->queue.first && !can_hand_over(sender) && sender->next_try < end &&
+	while (sender->queue.first && !can_store(sender) && sender->next_try < end &&
 	       !pthread_cond_timedwait(&sender->changed, &sender->lock, &until))
 		;
 	sender->gives_up = true;
@@ -659,9 +620,8 @@ void sender_free(struct sender *sender)
 {
 	if (!sender)
 		return;
-	/* The run was not started: the requests that it inherited are handed over to the next one. */
 	if (sender->has_thread)
-		sender_finish(sender, 0, sender->inherits);
+		sender_finish(sender, 0);
 	while (sender->queue.first)
 		remove_request(sender, NULL);
 	curl_easy_cleanup(sender->curl);

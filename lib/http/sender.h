@@ -50,7 +50,6 @@ struct sender_counts {
 	uint64_t dropped;  /* for lack of room */
 	uint64_t unsent;   /* the run ended before the server accepted them */
 	uint64_t kept;     /* in the spool, for the next run */
-	uint64_t left;     /* in memory, for the next run of this process */
 };
 
 /* Fates of profiles that were not delivered: the members of these names. */
@@ -58,21 +57,20 @@ enum sender_fate { SENDER_REJECTED, SENDER_REFUSED, SENDER_DROPPED, SENDER_UNSEN
 
 struct sender;
 
-/* Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK if another sender has the spool. */
+/* For prepare() of a sink. Returns 0, or a negative errno after host->fail(). */
 int sender_new(const struct sender_options *options, struct sender **sender);
 /*
- * Begins to send, first the requests that the sender of the previous run handed over: for start() of a sink. Returns 0,
- * or a negative errno after host->fail().
+ * Begins to send, first the requests in the spool: for start() of a sink. Returns 0, or a negative errno after
+ * host->fail(): -EWOULDBLOCK if another sender has the spool.
  */
 int sender_start(struct sender *sender);
 /* Takes over the text. count: profiles in it. */
 void sender_add(struct sender *sender, struct text *body, uint32_t count);
 /*
  * Waits until everything is sent, or until a limit in ns, and ends the thread; with a spool, only while the server
- * answers, and with hands_over only for the request that is being sent. The spool stays for the next run; with
- * hands_over, the requests in memory are handed over to the next sender in this process whose host has the same name.
+ * answers, because the spool stays for the next run.
  */
-struct sender_counts sender_finish(struct sender *sender, uint64_t limit, bool hands_over);
+struct sender_counts sender_finish(struct sender *sender, uint64_t limit);
 /* Returns the URL without user and password. */
 const char *sender_url(const struct sender *sender);
 /* After sender_finish(): the last error, and the last reason of a fate; "" if there is none. */

@@ -128,43 +128,39 @@ static bool scan(struct spool *spool)
 	return good;
 }
 
-/* Opens and locks the folder, and finds what earlier runs left. Returns 0, or a negative errno with its text in *why.
- */
-static int open_folder(struct spool *spool, const char **why)
-{
-	char lock[SPOOL_NAME_SIZE];
-	lock_name_write(spool->options.name, lock);
-	*why = NULL;
-	/* Who can write to the folder could replace what is sent. */
-	spool->folder = private_folder_open(spool->options.folder, true, why);
-	spool->lock = spool->folder < 0 ? spool->folder : file_lock_take(spool->folder, lock);
-	if (spool->lock < 0) {
-		if (spool->lock == -EWOULDBLOCK)
-			*why = "another sink uses it";
-		*why = *why ? *why : strerror(-spool->lock);
-		return spool->lock;
-	}
-	private_folder_clean(spool->folder, is_partial, spool);
-	*why = "out of memory";
-	return scan(spool) ? 0 : -ENOMEM;
-}
-
 int spool_open(const struct spool_options *options, struct spool **opened)
 {
 	struct spool *spool = calloc(1, sizeof *spool);
-	const char *why;
+	const char *why = NULL;
 	if (!spool)
 		return options->host->fail(options->host, ENOMEM, "out of memory");
 	spool->options = *options;
+	spool->lock = -1;
 	/* A later run begins with a larger number: the clock is only a good guess. */
 	spool->next = clock_read(CLOCK_REALTIME);
-	int result = open_folder(spool, &why);
-	if (!result) {
+	/* Who can write to the folder could replace what is sent. */
+	int result = spool->folder = private_folder_open(options->folder, true, &why);
+	if (result >= 0) {
 		*opened = spool;
 		return 0;
 	}
 	spool_close(spool);
-	return options->host->fail(options->host, -result, "spool %s: %s", options->folder, why);
+	return options->host->fail(options->host, -result, "spool %s: %s", options->folder,
+				   why ? why : strerror(-result));
+}
+
+int spool_begin(struct spool *spool)
+{
+	const struct spool_options *options = &spool->options;
+	char lock[SPOOL_NAME_SIZE];
+	lock_name_write(options->name, lock);
+	spool->lock = file_lock_take(spool->folder, lock);
+	if (spool->lock < 0)
+		return options->host->fail(options->host, -spool->lock, "spool %s: %s", options->folder,
+					   spool->lock == -EWOULDBLOCK ? "another sink uses it"
+								       : strerror(-spool->lock));
+	private_folder_clean(spool->folder, is_partial, spool);
+	return scan(spool) ? 0 : options->host->fail(options->host, ENOMEM, "out of memory");
 }
 
 void spool_check(const struct iaprof_host *host, const char *path, const char *name)

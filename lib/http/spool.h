@@ -26,9 +26,13 @@ struct spool_options {
 
 struct spool;
 
-/* Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK if another spool has the files. Borrows the options.
- */
+/* Opens the folder. Returns 0, or a negative errno after host->fail(). Borrows the options. */
 int spool_open(const struct spool_options *options, struct spool **spool);
+/*
+ * Locks the folder, and finds what earlier runs left. Returns 0, or a negative errno after host->fail(): -EWOULDBLOCK
+ * if another spool has the files.
+ */
+int spool_begin(struct spool *spool);
 /*
  * For check() of a sink: reports whether spool_open() would succeed, without creating anything. folder: NULL or empty:
  * no spool is used, nothing is reported.

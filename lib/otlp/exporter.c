@@ -151,7 +151,6 @@ void otlp_exporter_check(const struct iaprof_host *host, const struct otlp_optio
 int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,
 		       const struct otlp_options *options, const struct otlp_signal *signal)
 {
-	otlp_exporter_close(exporter); /* if the sink is prepared again */
 	exporter->signal = signal;
 	append_url(&exporter->url, options, signal);
 	const char *url = text_string(&exporter->url);

@@ -70,10 +70,7 @@ int otlp_exporter_configure(const struct iaprof_host *host, const struct otlp_op
 /* For check() of a sink. */
 void otlp_exporter_check(const struct iaprof_host *host, const struct otlp_options *options,
 			 const struct otlp_signal *signal);
-/*
- * Returns 0, or a negative errno after host->fail(). The options are borrowed until otlp_exporter_close(). May be
- * called again, as prepare() of a sink may.
- */
+/* Returns 0, or a negative errno after host->fail(). The options are borrowed until otlp_exporter_close(). */
 int otlp_exporter_open(struct otlp_exporter *exporter, const struct iaprof_host *host,
 		       const struct otlp_options *options, const struct otlp_signal *signal);
 /* For start() of a sink. Returns 0, or a negative errno after host->fail(). */

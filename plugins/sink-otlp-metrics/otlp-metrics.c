@@ -51,7 +51,6 @@ static int otlp_metrics_prepare(const struct iaprof_host *host, void *instance)
 	const struct iaprof_target *target = host->target(host);
 	const char *attributes = getenv("OTEL_RESOURCE_ATTRIBUTES"), *service = getenv("OTEL_SERVICE_NAME");
 	bool is_recorded = target->flags & IAPROF_TARGET_RECORDED;
-	/* First: what fails because an earlier run has the spool is called again. */
 	int result = otlp_exporter_open(&sink->exporter, host, &sink->options, &signal_metrics);
 	if (result)
 		return result;

@@ -54,7 +54,6 @@ static int otlp_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct otlp *otlp = instance;
 	bool is_recorded = host->target(host)->flags & IAPROF_TARGET_RECORDED;
-	/* First: what fails because an earlier run has the spool is called again. */
 	int result = otlp_exporter_open(&otlp->exporter, host, &otlp->options, &signal_profiles);
 	if (!result && !resources_init(&otlp->resources, getenv("OTEL_RESOURCE_ATTRIBUTES"), is_recorded))
 		result = host->fail(host, ENOMEM, "out of memory");

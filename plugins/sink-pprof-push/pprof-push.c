@@ -182,7 +182,6 @@ static int pprof_push_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct pprof_push *push = instance;
 	bool is_plain = push->format == FORMAT_PLAIN;
-	release(push); /* if it is prepared again */
 	const char *url = text_string(&push->target);
 	if (!add_hostname(host, push))
 		return host->fail(host, ENOMEM, "out of memory");

@@ -70,21 +70,31 @@ static void prometheus_check(const struct iaprof_host *host, void *instance)
 	}
 }
 
+static int listen_at_address(struct prometheus *prometheus, struct error *error)
+{
+	prometheus->server = http_server_listen(prometheus->address, 0, error);
+	return prometheus->server ? 0 : error->code;
+}
+
+/* Returns 0 if there is no error. */
+static int refuse_address(const struct iaprof_host *host, const struct error *error)
+{
+	return error->code ? host->fail(host, -error->code, "%s (set address=HOST:PORT)", error->text) : 0;
+}
+
 static int prometheus_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct prometheus *prometheus = instance;
 	const struct iaprof_target *target = host->target(host);
-	/* It may be prepared again, when its address is free. */
-	if (!prometheus->has_lock) {
-		pthread_mutex_init(&prometheus->lock, NULL);
-		prometheus->has_lock = true;
-		prometheus->command = target->command_pid;
-		if (!metrics_init(&prometheus->metrics, target->flags & IAPROF_TARGET_RECORDED))
-			return host->fail(host, ENOMEM, "out of memory");
-	}
 	struct error error = { 0 };
-	prometheus->server = http_server_listen(prometheus->address, 0, &error);
-	return prometheus->server ? 0 : host->fail(host, -error.code, "%s (set address=HOST:PORT)", error.text);
+	pthread_mutex_init(&prometheus->lock, NULL);
+	prometheus->has_lock = true;
+	prometheus->command = target->command_pid;
+	if (!metrics_init(&prometheus->metrics, target->flags & IAPROF_TARGET_RECORDED))
+		return host->fail(host, ENOMEM, "out of memory");
+	int result = listen_at_address(prometheus, &error);
+	/* An earlier run has the address until start(). */
+	return result == -EADDRINUSE ? 0 : refuse_address(host, &error);
 }
 
 static void render(struct prometheus *prometheus, struct text *text)
@@ -117,6 +127,8 @@ static int prometheus_start(const struct iaprof_host *host, void *instance)
 	struct prometheus *prometheus = instance;
 	struct error error = { 0 };
 	char address[HTTP_SERVER_ADDRESS_SIZE];
+	if (!prometheus->server && listen_at_address(prometheus, &error))
+		return refuse_address(host, &error);
 	if (http_server_start(prometheus->server, answer, prometheus, &error))
 		return host->fail(host, -error.code, "%s", error.text);
 	http_server_address(prometheus->server, address);

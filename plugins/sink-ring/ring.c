@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/handover.h"
 #include "base/private_folder.h"
 #include "base/regular_file.h"
 #include "ring/ring_folder.h"
@@ -31,12 +30,6 @@ struct ring_counts {
 	uint64_t dropped; /* that could not be written */
 };
 
-/* State that an instance hands over to the instance that replaces it. */
-struct ring_legacy {
-	struct ring_counts counts;
-	uint64_t unstated;
-};
-
 struct ring {
 	const char *folder; /* NULL: the default */
 	uint64_t size, age; /* limits: bytes, ns */
@@ -48,10 +41,10 @@ struct ring {
 	bool is_open;
 	bool is_recorded; /* a replay, whose processes are not those of this machine */
 	struct services services;
-	bool is_failing;                    /* the last interval could not be written */
-	struct ring_counts counts, earlier; /* of this run, and of earlier ones in this process */
-	uint64_t unstated;                  /* dropped intervals that no segment reports yet */
-	uint64_t stored;                    /* bytes of all segments */
+	bool is_failing; /* the last interval could not be written */
+	struct ring_counts counts;
+	uint64_t unstated; /* dropped intervals that no segment reports yet */
+	uint64_t stored;   /* bytes of all segments */
 };
 
 static const struct iaprof_option options[] = {
@@ -169,19 +162,12 @@ static bool make_folder_again(struct ring *ring)
 	return true;
 }
 
-static struct ring_counts all_counts(const struct ring *ring)
-{
-	return (struct ring_counts){ .written = ring->earlier.written + ring->counts.written,
-				     .dropped = ring->earlier.dropped + ring->counts.dropped };
-}
-
 static void report_delivery(const struct iaprof_host *host, const struct ring *ring)
 {
-	const struct ring_counts counts = all_counts(ring);
 	host->delivery(host, &(struct iaprof_delivery){ .size = sizeof(struct iaprof_delivery),
-							.delivered = counts.written,
+							.delivered = ring->counts.written,
 							.refused = IAPROF_COUNT_UNKNOWN,
-							.dropped = counts.dropped,
+							.dropped = ring->counts.dropped,
 							.waiting = IAPROF_COUNT_UNKNOWN,
 							.stored = ring->stored });
 }
@@ -190,7 +176,6 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct ring *ring = instance;
 	const char *why = NULL;
-	close_folder(ring); /* if it is prepared again */
 	ring->path = folder_path(ring);
 	if (!ring->path)
 		return host->fail(host, ENOENT, "%s", no_default_folder);
@@ -200,15 +185,7 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 	ring->descriptor = folder;
 	ring->is_open = true;
 	ring->is_recorded = host->target(host)->flags & IAPROF_TARGET_RECORDED;
-	int result = private_folder_lock(folder);
-	if (result)
-		return host->fail(host, result, "%s: %s", ring->path,
-				  result == -EWOULDBLOCK ? "in use by another iaprof" : strerror(-result));
-	private_folder_clean(folder, is_partial, NULL);
-	result = make_room(ring, 0);
-	if (!result && ring->group)
-		result = open_to_group(folder);
-	return result ? host->fail(host, result, "%s: %s", ring->path, strerror(-result)) : 0;
+	return 0;
 }
 
 /*
@@ -298,34 +275,28 @@ static int ring_profile(const struct iaprof_host *host, void *instance, const st
 	return 0;
 }
 
+/* An earlier run has the lock until then. */
 static int ring_start(const struct iaprof_host *host, void *instance)
 {
 	struct ring *ring = instance;
-	CLEANUP_FREE struct ring_legacy *legacy = handover_take(host->instance_name);
-	if (legacy) {
-		ring->earlier = legacy->counts;
-		ring->unstated = legacy->unstated;
-	}
+	int result = private_folder_lock(ring->descriptor);
+	if (result)
+		return host->fail(host, result, "%s: %s", ring->path,
+				  result == -EWOULDBLOCK ? "in use by another iaprof" : strerror(-result));
+	private_folder_clean(ring->descriptor, is_partial, NULL);
+	result = make_room(ring, 0);
+	if (!result && ring->group)
+		result = open_to_group(ring->descriptor);
+	if (result)
+		return host->fail(host, result, "%s: %s", ring->path, strerror(-result));
 	report_delivery(host, ring);
 	return 0;
-}
-
-static void hand_over(const struct iaprof_host *host, const struct ring *ring)
-{
-	struct ring_legacy *legacy = malloc(sizeof *legacy);
-	if (!legacy)
-		return;
-	*legacy = (struct ring_legacy){ .counts = all_counts(ring), .unstated = ring->unstated };
-	if (!handover_put(host->instance_name, legacy))
-		free(legacy);
 }
 
 static int ring_finish(const struct iaprof_host *host, void *instance)
 {
 	const struct ring *ring = instance;
 	const struct ring_counts *counts = &ring->counts;
-	if (host->has_successor(host))
-		hand_over(host, ring);
 	return counts->dropped ? host->fail(host, EIO, "%s: %" PRIu64 " of %" PRIu64 " intervals could not be written",
 					    ring->path, counts->dropped, counts->dropped + counts->written)
 			       : 0;

@@ -29,6 +29,10 @@ static struct spool *open_named(const char *name, uint64_t limit, bool compresse
 		.host = &host, .folder = folder, .name = name, .limit = limit, .compressed = compressed
 	};
 	int result = spool_open(&options, &spool);
+	if (!result && (result = spool_begin(spool))) {
+		spool_close(spool);
+		spool = NULL;
+	}
 	ck_assert_int_eq(result != 0, spool == NULL);
 	return spool;
 }
