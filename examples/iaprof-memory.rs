@@ -6,7 +6,7 @@ use std::os::raw::{c_char, c_int};
 use std::ptr::null;
 
 const EIO: c_int = 5;
-const ABI_VERSION: u32 = 2;
+const ABI_VERSION: u32 = 3;
 const SCHEMA_VERSION: u32 = 1;
 const KIND_SOURCE: u32 = 1;
 const FLAG_ONLY_BY_NAME: u32 = 1 << 4;
@@ -28,7 +28,7 @@ struct Host {
     clock: unsafe extern "C" fn(*const Host) -> u64,
     log: unsafe extern "C" fn(*const Host, c_int, *const c_char, ...),
     fail: unsafe extern "C" fn(*const Host, c_int, *const c_char, ...) -> c_int,
-    request_to_has_successor: [*const c_void; 13],
+    request_to_delivery: [*const c_void; 12],
     emit: unsafe extern "C" fn(*const Host, *const Batch) -> c_int,
     advance: *const c_void,
     intern_string: unsafe extern "C" fn(*const Host, *const u8, usize) -> u32,

@@ -183,8 +183,6 @@ static void replace_callbacks(struct iaprof_plugin *plugin)
 	REPLACE(check);
 	REPLACE(image_read);
 	REPLACE(display_name);
-	REPLACE(limit);
-	REPLACE(inherit);
 #undef REPLACE
 	plugin->relocations = NULL;
 	plugin->relocation_count = 0;

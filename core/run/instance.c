@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/thread.h"
 #include "config/value.h"
@@ -252,9 +253,9 @@ static int note_end(struct instance *instance, int result)
 
 int instance_stop(struct instance *instance, struct error *error)
 {
-	if (instance->is_stopped)
+	if (instance->stopped_at)
 		return 0;
-	instance->is_stopped = true;
+	instance->stopped_at = clock_monotonic();
 	atomic_store(&instance->stopping, 1);
 	if (instance->has_thread) {
 		pthread_join(instance->thread, NULL);
@@ -270,7 +271,7 @@ int instance_finish(struct instance *instance, struct error *error)
 
 void instance_begin_stop(struct instance *instance)
 {
-	if (instance->isolation && !instance->is_stopped)
+	if (instance->isolation && !instance->stopped_at)
 		isolation_begin(instance->isolation, "stop");
 }
 
@@ -278,49 +279,6 @@ void instance_begin_finish(struct instance *instance)
 {
 	if (instance->isolation)
 		isolation_begin(instance->isolation, "finish");
-}
-
-bool instance_can_limit(const struct instance *instance)
-{
-	return instance->plugin->description.limit && !instance->isolation && instance->prepared &&
-	       !instance->is_stopped;
-}
-
-int instance_limit(struct instance *instance, uint64_t begin, uint64_t end, struct error *error)
-{
-	begin_callback(instance);
-	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "limit");
-	return end_callback(instance,
-			    instance->plugin->description.limit(&instance->host, instance->memory, begin, end), "limit",
-			    error);
-}
-
-bool instance_can_inherit(const struct instance *instance, const struct instance *earlier)
-{
-	return instance->plugin->description.inherit && !instance->isolation && earlier->started &&
-	       instance_can_limit(earlier);
-}
-
-int instance_inherit(struct instance *instance, struct instance *earlier, struct error *error)
-{
-	begin_callback(instance);
-	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "inherit");
-	return end_callback(instance,
-			    instance->plugin->description.inherit(&instance->host, instance->memory, earlier->memory),
-			    "inherit", error);
-}
-
-void instance_close(struct instance *instance)
-{
-	struct error ignored = { 0 };
-	if (instance->prepared)
-		instance_stop(instance, &ignored);
-	if (instance->started)
-		instance_finish(instance, &ignored);
-	atomic_store(&instance->finished, true);
-	instance_report_refused(instance);
-	destroy(instance);
-	instance->configured = instance->prepared = instance->started = false;
 }
 
 int instance_records(struct instance *instance, const struct iaprof_batch *batch)

@@ -101,8 +101,8 @@ struct instance {
 	bool left_out;                     /* cannot run on this machine; the run continues without it */
 	bool has_company;                /* requested by the user, or by a source that has company: see setup_probe.c */
 	atomic_int stopping;             /* for its thread() */
-	bool is_stopped;                 /* instance_stop() was called */
-	atomic_bool has_successor;       /* sinks: as host->has_successor() */
+	uint64_t stopped_at;             /* CLOCK_MONOTONIC: when instance_stop() was called; 0: not yet */
+	struct iaprof_delivery earlier;  /* sinks: counts of the runs that it follows; size 0: none */
 	struct iaprof_delivery reported; /* sinks: the latest of host->delivery(); size 0: none */
 	struct iaprof_delivery delivery; /* sinks: as it was sent last; size 0: not yet */
 	atomic_uint_least64_t dropped_profiles; /* sinks: that their queue had no room for */
@@ -140,17 +140,6 @@ int instance_finish(struct instance *instance, struct error *error);
  */
 void instance_begin_stop(struct instance *instance);
 void instance_begin_finish(struct instance *instance);
-/* Has a source take only samples between two times: limit() of iaprof/plugin.h. Whether it can; then: 0 or an error. */
-bool instance_can_limit(const struct instance *instance);
-int instance_limit(struct instance *instance, uint64_t begin, uint64_t end, struct error *error);
-/*
- * Before instance_prepare(): calls inherit() of a source that will replace an earlier instance with limit(). Whether it
- * can inherit; then: 0 or an error.
- */
-bool instance_can_inherit(const struct instance *instance, const struct instance *earlier);
-int instance_inherit(struct instance *instance, struct instance *earlier, struct error *error);
-/* Stops and finishes a source and calls its destroy(), before its run has ended. */
-void instance_close(struct instance *instance);
 int instance_records(struct instance *instance, const struct iaprof_batch *batch);
 int instance_profile(struct instance *instance, const struct iaprof_profile *profile);
 

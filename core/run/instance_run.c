@@ -34,11 +34,6 @@ static int host_run_is_ending(const struct iaprof_host *host)
 	return instance_run_is_ending(instance_of(host));
 }
 
-static int host_has_successor(const struct iaprof_host *host)
-{
-	return atomic_load(&instance_of(host)->has_successor);
-}
-
 static void host_delivery(const struct iaprof_host *host, const struct iaprof_delivery *delivery)
 {
 	struct instance *instance = instance_of(host);
@@ -77,7 +72,6 @@ void instance_run_host(struct iaprof_host *host)
 	host->default_interval = host_default_interval;
 	host->end_run = host_end_run;
 	host->run_is_ending = host_run_is_ending;
-	host->has_successor = host_has_successor;
 	host->delivery = host_delivery;
 	host->screen_acquire = host_screen_acquire;
 	host->screen_release = host_screen_release;

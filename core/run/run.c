@@ -14,7 +14,7 @@ static int collect(struct run *run, struct error *error)
 	/* Only complete runs can be compared. */
 	bool must_be_complete = run->configuration->before_path != NULL;
 	run_install(run);
-	int result = run_prepare(run, NULL, error);
+	int result = run_prepare(run, error);
 	if (!result)
 		result = run_start(run, error);
 	if (!result)

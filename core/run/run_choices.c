@@ -80,20 +80,6 @@ uint64_t run_choose_interval(const struct run *run)
 	return shortest;
 }
 
-struct instance *run_find_source(const struct run *run, const struct instance *like)
-{
-	struct instance *of_plugin = NULL;
-	for (size_t i = 0; i < run->setup.sources.count; i++) {
-		struct instance *source = run->setup.sources.items[i];
-		if (source->plugin != like->plugin || source->is_stopped)
-			continue;
-		if (!strcmp(source->name, like->name))
-			return source;
-		of_plugin = of_plugin ? of_plugin : source;
-	}
-	return of_plugin;
-}
-
 static bool all_are_dead(struct instance *const *instances, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run with --continuous, and the runs that replace it: with the configuration that is read again on SIGHUP, or with
- * the same one when the run has grown too large. The next run is prepared while the current one continues
- * (run_handover.c), which then ends in a separate thread. Sinks of both may write to the same file: those of the next
- * run start when the earlier run has ended; until then, their queues hold their items.
+ * the same one when the run has grown too large. The next run is prepared while the current one continues, and starts
+ * when that has stopped (run_switch.c), which then ends in a separate thread. Sinks of both may write to the same file:
+ * those of the next run start when the earlier run has ended; until then, their queues hold their items.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +18,10 @@
 #include "base/thread.h"
 #include "run/run_state.h"
 #include "run/stop_signals.h"
+#include "text/quantity.h"
+
+/* Restarts because of memory that follow each other faster are a finding. */
+#define RENEWAL_MIN (3600 * NANOSECONDS_PER_SECOND)
 
 struct series {
 	struct registry *registry;
@@ -28,6 +34,7 @@ struct series {
 	bool is_signalled;     /* SIGHUP: the current or the next run has a reloaded configuration */
 	bool has_stuck_sink;   /* in an earlier run */
 	bool has_failed;       /* the profile of an earlier run is not complete */
+	uint64_t renewed_at;   /* CLOCK_MONOTONIC: the latest restart because of memory; 0: none */
 	enum exit_status status;
 };
 
@@ -60,7 +67,7 @@ static enum exit_status begin(struct series *series, struct run *run, uint64_t s
 	enum exit_status status = run_configure(run, series->registry, error);
 	if (status == EXIT_STATUS_COMPLETE) {
 		run_install(run);
-		if (run_prepare(run, NULL, error) || run_start(run, error))
+		if (run_prepare(run, error) || run_start(run, error))
 			status = EXIT_STATUS_FAILED;
 	}
 	if (status != EXIT_STATUS_COMPLETE)
@@ -70,11 +77,13 @@ static enum exit_status begin(struct series *series, struct run *run, uint64_t s
 	return status;
 }
 
-/* Ends a run and frees it, unless a sink is stuck. */
-static void end(struct run *run)
+/* Ends a run and frees it, unless a sink is stuck. next: the run that follows; NULL: it is not configured yet. */
+static void end(struct run *run, const struct run *next)
 {
 	run_stop(run);
 	run_finish(run);
+	if (next)
+		run_continue_deliveries(run, next);
 	if (!run->result.sink_stuck)
 		run_release(run);
 }
@@ -83,23 +92,10 @@ static void *end_apart(void *argument)
 {
 	struct series *series = argument;
 	priority_lower_thread();
-	end(series->earlier);
+	end(series->earlier, series->run);
 	atomic_store(&series->has_ended, true);
 	loop_wake(series->run->services.loop);
 	return NULL;
-}
-
-/* Marks the sinks that a sink of the next run replaces: they leave undelivered requests to it. */
-static void mark_successors(const struct run *earlier, const struct run *next)
-{
-	for (size_t i = 0; i < earlier->setup.sinks.count; i++) {
-		struct instance *sink = earlier->setup.sinks.items[i];
-		for (size_t k = 0; k < next->setup.sinks.count; k++) {
-			const struct instance *after = next->setup.sinks.items[k];
-			if (after->plugin == sink->plugin && !strcmp(after->name, sink->name) && !after->is_isolated)
-				atomic_store(&sink->has_successor, true);
-		}
-	}
 }
 
 /* Ends the earlier run in a thread, or in this one if no thread can be started. */
@@ -145,6 +141,8 @@ static void go_back(struct series *series, struct run *failed, struct run *earli
 	free_run(earlier);
 	if (series->status == EXIT_STATUS_COMPLETE)
 		return;
+	/* Also if it finds nothing to profile any more: the earlier run had. */
+	series->status = EXIT_STATUS_FAILED;
 	if (again.text[0])
 		log_message(IAPROF_LOG_ERROR, "%s (neither configuration can be run: iaprof ends)", again.text);
 	free_run(STEAL_POINTER(series->run));
@@ -175,7 +173,7 @@ static void start_sinks(struct series *series)
 }
 
 /* Transfers ownership of the configuration to a run that uses the same one. */
-static void inherit(struct run *next, struct run *earlier)
+static void keep_configuration(struct run *next, struct run *earlier)
 {
 	if (next->configuration == earlier->configuration)
 		next->own_configuration = STEAL_POINTER(earlier->own_configuration);
@@ -188,7 +186,7 @@ static int change_in_turn(struct series *series, struct run *next, struct error 
 	int result = run_validate(next->configuration, series->registry, error);
 	if (result)
 		return result;
-	end(earlier);
+	end(earlier, NULL);
 	note_result(series, earlier);
 	next->budget_before = earlier->budget.control;
 	series->run = NULL;
@@ -197,7 +195,7 @@ static int change_in_turn(struct series *series, struct run *next, struct error 
 		return 0;
 	}
 	series->run = next;
-	inherit(next, earlier);
+	keep_configuration(next, earlier);
 	free_run(earlier);
 	report_reload(series);
 	return 0;
@@ -219,16 +217,10 @@ static int change(struct series *series, struct run *next, struct error *error)
 	run_budget_begin_anew(result ? earlier : next);
 	if (result)
 		return result;
-	result = run_hand_over(earlier, next, error);
-	if (result && !earlier->stopped_at) {
-		run_discard(next);
-		return result;
-	}
+	result = run_switch(earlier, next, error);
 	series->earlier = earlier;
 	series->run = next;
-	inherit(next, earlier);
-	if (!result)
-		mark_successors(earlier, next);
+	keep_configuration(next, earlier);
 	end_earlier(series);
 	if (!result)
 		return 0;
@@ -265,14 +257,39 @@ static void reload(struct series *series)
 	free_run(next);
 }
 
+/* Several restarts because of memory in a short time are a finding: each one is a gap in the data. */
+static void note_renewal(struct series *series)
+{
+	uint64_t now = clock_monotonic(), before = series->renewed_at;
+	series->renewed_at = now;
+	if (!series->run || !before || now - before >= RENEWAL_MIN)
+		return;
+	struct run *run = series->run;
+	char text[200];
+	snprintf(text, sizeof text,
+		 "the run was restarted %s after the previous restart, because it used more than %" PRIu64
+		 " MiB of memory (raise memory=)",
+		 quantity_time((double)(now - before)).text, run->configuration->memory >> 20);
+	struct iaprof_record_finding record = {
+		.severity = IAPROF_FINDING_WARNING,
+		.name = intern_text_id(run->services.intern, "frequent-restarts"),
+		.text = intern_text_id(run->services.intern, text),
+		.value = (double)(now - before) / (double)NANOSECONDS_PER_SECOND,
+		.threshold = (double)RENEWAL_MIN / (double)NANOSECONDS_PER_SECOND,
+	};
+	run_send(run, &record.header, IAPROF_RECORD_FINDING, sizeof record);
+}
+
 /* Replaces a run that has grown too large. */
 static void renew(struct series *series)
 {
 	struct error error = { 0 };
 	struct run *run = series->run, *next = new_run(run->configuration, NULL);
 	int result = next ? change(series, next, &error) : error_set(&error, ENOMEM, "out of memory");
-	if (!result)
+	if (!result) {
+		note_renewal(series);
 		return;
+	}
 	if (result != -ECANCELED)
 		log_message(IAPROF_LOG_ERROR, "memory: %s (the run continues)", error.text);
 	run->is_too_large = false;

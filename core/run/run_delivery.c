@@ -2,6 +2,7 @@
 /* What became of the items of sinks, as counters of the core: see run_state.h. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "run/run_state.h"
 
@@ -26,12 +27,23 @@ static uint64_t value_of(const struct iaprof_delivery *delivery, size_t counter)
 	return *(const uint64_t *)(const void *)((const char *)delivery + counters[counter].member);
 }
 
-/* With the profiles that the sink's queue had no room for. */
-static struct iaprof_delivery with_queue(const struct instance *sink, const struct iaprof_delivery *delivery)
+static void add(uint64_t *count, uint64_t earlier)
 {
-	struct iaprof_delivery all = *delivery;
-	if (all.dropped != IAPROF_COUNT_UNKNOWN)
-		all.dropped += atomic_load(&sink->dropped_profiles);
+	if (*count != IAPROF_COUNT_UNKNOWN && earlier != IAPROF_COUNT_UNKNOWN)
+		*count += earlier;
+}
+
+/* Returns what a sink reported, with profiles that its queue had no room for, and counts of the runs that it follows.
+ */
+static struct iaprof_delivery total_of(const struct instance *sink)
+{
+	struct iaprof_delivery all = sink->reported;
+	add(&all.dropped, atomic_load(&sink->dropped_profiles));
+	if (!sink->earlier.size)
+		return all;
+	add(&all.delivered, sink->earlier.delivered);
+	add(&all.refused, sink->earlier.refused);
+	add(&all.dropped, sink->earlier.dropped);
 	return all;
 }
 
@@ -50,7 +62,7 @@ static void declare(struct run *run, const struct instance *sink, uint32_t id, s
 /* Sends what has changed. The sink's lock is held. */
 static void send(struct run *run, struct instance *sink)
 {
-	const struct iaprof_delivery delivery = with_queue(sink, &sink->reported);
+	const struct iaprof_delivery delivery = total_of(sink);
 	for (size_t i = 0; i < COUNTER_COUNT; i++) {
 		uint32_t id = (uint32_t)(COUNTERS_BEGIN + sink->number * COUNTER_COUNT + i);
 		uint64_t value = value_of(&delivery, i);
@@ -85,5 +97,17 @@ void run_update_deliveries(struct run *run)
 		if (sink->reported.size)
 			send(run, sink);
 		pthread_mutex_unlock(&sink->lock);
+	}
+}
+
+void run_continue_deliveries(const struct run *earlier, const struct run *next)
+{
+	for (size_t i = 0; i < earlier->setup.sinks.count; i++) {
+		const struct instance *sink = earlier->setup.sinks.items[i];
+		for (size_t k = 0; sink->reported.size && k < next->setup.sinks.count; k++) {
+			struct instance *after = next->setup.sinks.items[k];
+			if (after->plugin == sink->plugin && !strcmp(after->name, sink->name))
+				after->earlier = total_of(sink);
+		}
 	}
 }

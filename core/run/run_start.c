@@ -16,32 +16,12 @@
 /* Interval at which process events are read and the status line is updated. */
 #define TICK NANOSECONDS_PER_SECOND
 
-/* What another run has, which ends before this one can have it. */
-static bool is_in_use(int error)
+static int prepare(const struct run *run, struct instance *const *instances, size_t count, struct error *error)
 {
-	return error == -EBUSY || error == -EADDRINUSE || error == -EWOULDBLOCK;
-}
-
-static int prepare_sink(const struct run *run, struct instance *sink, const struct run *earlier, struct error *error)
-{
-	int result = run_result_of(run, sink, instance_prepare(sink, error));
-	if (!earlier || !is_in_use(result))
-		return result;
-	sink->error = *error = (struct error){ 0 };
-	return 0;
-}
-
-static int prepare_source(const struct run *run, struct instance *source, const struct run *earlier,
-			  struct error *error)
-{
-	struct instance *before = earlier ? run_find_source(earlier, source) : NULL;
-	bool inherits = before && instance_can_inherit(source, before);
-	/* An exclusive device is left to the instance of the same name; others may have a part of it. */
-	if (before && source->plugin->description.flags & IAPROF_PLUGIN_EXCLUSIVE &&
-	    (!inherits || strcmp(source->name, before->name) != 0))
-		return 0;
-	int result = inherits ? instance_inherit(source, before, error) : 0;
-	return run_result_of(run, source, result ? result : instance_prepare(source, error));
+	int result = 0;
+	for (size_t i = 0; !result && i < count; i++)
+		result = run_result_of(run, instances[i], instance_prepare(instances[i], error));
+	return result;
 }
 
 /* Before prepare(), which may report losses. */
@@ -55,7 +35,7 @@ static void send_source_names(struct run *run)
 	}
 }
 
-int run_prepare(struct run *run, const struct run *earlier, struct error *error)
+int run_prepare(struct run *run, struct error *error)
 {
 	int result = 0;
 	run->services.target.time_resolution = run_source_resolution(run);
@@ -65,11 +45,11 @@ int run_prepare(struct run *run, const struct run *earlier, struct error *error)
 	}
 	if (!result && run_needs_processes(run))
 		result = process_feed_open(run, error);
-	for (size_t i = 0; !result && i < run->setup.sinks.count; i++)
-		result = prepare_sink(run, run->setup.sinks.items[i], earlier, error);
+	if (!result)
+		result = prepare(run, run->setup.sinks.items, run->setup.sinks.count, error);
 	send_source_names(run);
-	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
-		result = prepare_source(run, run->setup.sources.items[i], earlier, error);
+	if (!result)
+		result = prepare(run, run->setup.sources.items, run->setup.sources.count, error);
 	run_budget_open(run);
 	if (!result)
 		capabilities_reduce();
@@ -136,10 +116,7 @@ int run_start_sinks(struct run *run, struct error *error)
 	int result = 0;
 	for (size_t i = 0; !result && i < run->setup.sinks.count; i++) {
 		struct instance *sink = run->setup.sinks.items[i];
-		if (!sink->prepared && !instance_is_dead(sink))
-			result = run_result_of(run, sink, instance_prepare(sink, error));
-		if (!result)
-			result = run_result_of(run, sink, instance_start(sink, error));
+		result = run_result_of(run, sink, instance_start(sink, error));
 	}
 	return result;
 }

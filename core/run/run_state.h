@@ -104,14 +104,11 @@ int run_validate(const struct configuration *configuration, struct registry *reg
 /* Makes the services and the instances. On failure, sets error unless that was printed. */
 enum exit_status run_configure(struct run *run, struct registry *registry, struct error *error);
 
-/*
- * run_start.c: does everything that requires privileges. No records are sent yet. earlier: a run that
- * continues meanwhile, or NULL; resources that only one of the two can have are prepared later.
- */
-int run_prepare(struct run *run, const struct run *earlier, struct error *error);
+/* run_start.c: does everything that requires privileges. No records are sent yet. */
+int run_prepare(struct run *run, struct error *error);
 /* Starts the flow of records. */
 int run_start(struct run *run, struct error *error);
-/* Parts of run_start(): the sinks, which are prepared if they could not be before; everything but the sources. */
+/* Parts of run_start(): the sinks; everything but the sources. */
 int run_start_sinks(struct run *run, struct error *error);
 int run_begin(struct run *run, bool holds_sinks, struct error *error);
 /* Notes that the sources were started. */
@@ -127,6 +124,8 @@ void run_tick(void *context, uint64_t expirations);
 
 /* run_stop.c: implements attend() of struct instance_services; context is the run. */
 void run_attend(void *context, const struct instance *waited_for);
+/* Stops and drains the sources, once. */
+void run_stop_sources(struct run *run);
 /* Drains the sources, then the process events; SYNC is sent last, so that everything before it is known. */
 void run_stop(struct run *run);
 void run_release(struct run *run);
@@ -134,15 +133,15 @@ void run_release(struct run *run);
 void run_discard(struct run *run);
 
 /*
- * run_handover.c: prepares a run in this thread while another thread runs the loop of an earlier one. Returns 0, or a
+ * run_switch.c: prepares a run in this thread while another thread runs the loop of an earlier one. Returns 0, or a
  * negative errno after run_discard(next).
  */
 int run_prepare_beside(struct run *next, struct run *earlier, struct registry *registry, struct error *error);
 /*
- * Stops the sources of the earlier run and starts those of the next one. Its sinks are not started yet. After a
- * failure, the earlier run can continue if its stopped_at is 0.
+ * Stops the sources of the earlier run and starts those of the next one, whose data states the gap. Its sinks are not
+ * started yet. The earlier run cannot continue, whatever is returned.
  */
-int run_hand_over(struct run *earlier, struct run *next, struct error *error);
+int run_switch(struct run *earlier, struct run *next, struct error *error);
 /* Reports that samples are missing since a time. */
 void run_report_gap(struct run *run, uint64_t since);
 
@@ -164,8 +163,6 @@ uint64_t run_time_resolution(const struct run *run);
 uint64_t run_source_resolution(const struct run *run);
 /* --interval, or else that of --continuous, or the shortest default of a sink for live runs. */
 uint64_t run_choose_interval(const struct run *run);
-/* The source of a run that uses the same plugin and has not been stopped, preferably of the same name; NULL: none. */
-struct instance *run_find_source(const struct run *run, const struct instance *like);
 /* Whether the processes of all sources, or those of all sinks, have ended too early. */
 bool run_has_nothing_left(const struct run *run);
 /*
@@ -236,6 +233,11 @@ bool run_is_ending(struct run *run);
 void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery);
 /* Sends counters that changed since: profiles dropped because a sink was too slow. Called every second. */
 void run_update_deliveries(struct run *run);
+/*
+ * The counters of sinks with the same name go on in the next run. Called when the earlier run has ended, before it is
+ * released, and before the sinks of the next one are started.
+ */
+void run_continue_deliveries(const struct run *earlier, const struct run *next);
 
 /*
  * run_report.c: returns what the sink summary writes of a profile with an option format=, which the caller frees;

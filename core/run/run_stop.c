@@ -52,13 +52,18 @@ static bool is_started(const struct instance *source)
 	return source->started;
 }
 
+void run_stop_sources(struct run *run)
+{
+	call_sources(run, is_prepared, instance_begin_stop, instance_stop);
+}
+
 void run_stop(struct run *run)
 {
 	if (!run_is_offline(run))
 		run_note_end(run);
 	if (!run->stopped_at)
 		run->stopped_at = clock_monotonic();
-	call_sources(run, is_prepared, instance_begin_stop, instance_stop);
+	run_stop_sources(run);
 	uint64_t tables = unwind_tables_finish(run);
 	if (!run_is_offline(run) && run->collector)
 		collector_thread_end_by(run->collector, run_write_by(run, 0) + tables);

@@ -260,13 +260,6 @@ struct iaprof_host {
 	 * (iaprof-prometheus(7)). The struct is copied. Call it after each change. Any thread.
 	 */
 	void (*delivery)(const struct iaprof_host *host, const struct iaprof_delivery *delivery);
-	/*
-	 * Sinks, in finish(), on the sink's thread: returns 1 if an instance of the same plugin and name takes the
-	 * place of this one in the same process (after SIGHUP, or when the run has used too much memory), so that what
-	 * was not delivered can be left to it in a variable of the plugin; otherwise 0. Its start() is called after
-	 * this finish().
-	 */
-	int (*has_successor)(const struct iaprof_host *host);
 
 	/* Records: sources, from prepare() to the return of finish(). Any thread. */
 
@@ -413,7 +406,7 @@ struct iaprof_host {
 	/* Any thread. */
 	void (*screen_release)(const struct iaprof_host *host);
 };
-IAPROF_ASSERT_SIZE(iaprof_host, 328);
+IAPROF_ASSERT_SIZE(iaprof_host, 320);
 
 /*
  * How far the time of a record may be ahead of the clock, and that of a measurement before start(), in ns: clocks of

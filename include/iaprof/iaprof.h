@@ -6,8 +6,8 @@
  * the order and the threads of the callbacks).
  *
  *     all kinds   a table of options (iaprof/option.h); configure(), destroy()
- *     source      probe(), check(), prepare(), start()*, thread(), stop()*, finish(); limit(), inherit(); companions:
- *                 sends records (iaprof/record.h)
+ *     source      probe(), check(), prepare(), start()*, thread(), stop()*, finish(); companions: sends records
+ *                 (iaprof/record.h)
  *     sink        check(), prepare(), start(), finish()*, and at least one of records() (iaprof/record.h) and profile()
  *                 (iaprof/profile.h, with calls, jobs and counters in iaprof/activity.h): writes an output
  *     decoder     code_open()*, code_close()*, code_decode()*, code_producers(); image_read() (iaprof/image.h),
@@ -20,7 +20,7 @@
  *     always        clock(), log(), fail()
  *     requirements  in configure(): request(), request_times(), default_interval(), offline(); in check(): check_item()
  *     the run       target(); sources: command_environment(), sample_stride(), finished(); sinks: end_run(),
- *                   run_is_ending(), delivery(), has_successor()
+ *                   run_is_ending(), delivery()
  *     records       sources: emit(), advance(), intern_string(), intern_stack(), intern_frame(), declare_value_type(),
  *                   lost(), metadata()
  *     the loop      sources: on_fd(), remove_fd(), on_timer()

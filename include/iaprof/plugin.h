@@ -18,9 +18,9 @@
  *        |
  *     prepare       main thread   open devices, load BPF, allocate buffers; no data yet. Errors go to the user.
  *        |
- *     start         main thread   begin collecting. Fd and timer callbacks run from here on, on this thread (the loop),
- *        |                        and thread() runs on its own thread.
- *        |                        sinks: records() and profile() run on the sink's own thread, one call at a time
+ *     start         main thread   open what only one instance can have, begin collecting. Fd and timer callbacks run
+ * from here on, on this thread (the loop), |                        and thread() runs on its own thread. | sinks:
+ * records() and profile() run on the sink's own thread, one call at a time
  *        |
  *     stop          main thread   sources: stop collecting, drain and emit pending data; bounded time
  *        |          (sinks: not called)
@@ -33,13 +33,14 @@
  * without the plugin. In the process of iaprof, only the last callbacks of sinks have a limit: struct
  * iaprof_target.finish_within.
  *
- * When a continuous run takes the place of another one, it is prepared on the main thread while the loop of the earlier
- * one runs on another thread, which also calls finish() and destroy() of its sources. Calls of an instance never
- * overlap.
+ * When a continuous run takes the place of another one, its instances are prepared on the main thread while the loop of
+ * the earlier one runs on another thread. Then all sources of the earlier run are stopped, and those of the new one are
+ * started. Another thread calls finish() and destroy() of the earlier run's instances; the new sinks are started after
+ * that. Calls of an instance never overlap. What only one instance can have, such as a device or an address, is opened
+ * in start(), and sources give it up in stop(): when prepare() is called, the earlier instance may have it.
  *
  * Callbacks that return int return 0, or a negative errno after calling host->fail(). A callback that fails is not
- * called again, except prepare() of a sink (EBUSY, EADDRINUSE, EWOULDBLOCK) when an earlier run has ended that may have
- * had what it needs; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A
+ * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A
  * fatal signal or exit() in a callback ends the run at once with a line that names the plugin and the callback; a
  * source or sink that is not installed with iaprof has a process of its own by default, and only it ends
  * (iaprof-plugin(7), Isolation).
@@ -109,13 +110,7 @@ enum iaprof_plugin_flag {
 	IAPROF_PLUGIN_JOBS = 1u << 13,
 	IAPROF_PLUGIN_WAITS = 1u << 14,
 	/* Sink: replaces the default of --continuous when no sink is named. */
-	IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS = 1u << 15,
-	/*
-	 * Source: from prepare() to destroy(), only one instance can have its device, or each would count what the
-	 * other one counts. When a continuous run reads its configuration again, the new instance is prepared after
-	 * destroy() of the old one; otherwise, and with inherit() if it has its name, while that goes on.
-	 */
-	IAPROF_PLUGIN_EXCLUSIVE = 1u << 16
+	IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS = 1u << 15
 };
 
 /*
@@ -227,21 +222,6 @@ struct iaprof_plugin {
 	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
 	/* Mandatory. Returns within 0.5 s: an isolated source has a quarter of --finish-within if there are others. */
 	int (*stop)(const struct iaprof_host *host, void *instance);
-	/*
-	 * From now on, takes only samples with begin <= time < end, in ns of host->clock(). Not before: 0; without end:
-	 * UINT64_MAX. Main thread, between prepare() and stop(); takes effect within milliseconds. When a continuous
-	 * run takes the place of another one, a source and its successor both run for a moment, one up to the time from
-	 * which the other one samples: none is missed, and none is in both. NULL: the source is stopped before its
-	 * successor is started.
-	 */
-	int (*limit)(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end);
-	/*
-	 * With limit(): called before prepare() of an instance that will take the place of another one of this plugin.
-	 * earlier is that instance, whose callbacks and thread run meanwhile: read only what does not change, or under
-	 * a lock. It may be destroyed at any time after the call. Main thread. Returns 0 or a negative errno. NULL:
-	 * instances have nothing in common.
-	 */
-	int (*inherit)(const struct iaprof_host *host, void *instance, void *earlier);
 
 	/* Sinks. */
 
@@ -304,7 +284,7 @@ struct iaprof_plugin {
 	int (*code_producers)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 			      struct iaprof_producer *producers, size_t capacity, uint32_t *flags);
 };
-IAPROF_ASSERT_SIZE(iaprof_plugin, 264);
+IAPROF_ASSERT_SIZE(iaprof_plugin, 248);
 
 #if defined(__cplusplus)
 #define IAPROF_EXPORT extern "C" __attribute__((visibility("default")))

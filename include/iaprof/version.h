@@ -10,7 +10,7 @@
 #ifndef IAPROF_VERSION_H
 #define IAPROF_VERSION_H
 
-#define IAPROF_ABI_VERSION 2u    /* structs and functions with which core and plugins call each other */
+#define IAPROF_ABI_VERSION 3u    /* structs and functions with which core and plugins call each other */
 #define IAPROF_SCHEMA_VERSION 1u /* records (iaprof/record.h), which captures contain, too */
 
 #endif

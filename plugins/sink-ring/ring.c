@@ -185,7 +185,9 @@ static int ring_prepare(const struct iaprof_host *host, void *instance)
 	ring->descriptor = folder;
 	ring->is_open = true;
 	ring->is_recorded = host->target(host)->flags & IAPROF_TARGET_RECORDED;
-	return 0;
+	/* Not in start(), where CAP_FSETID is gone, without which the folder would lose its set-group-ID bit. */
+	int result = ring->group ? open_to_group(folder) : 0;
+	return result ? host->fail(host, result, "%s: %s", ring->path, strerror(-result)) : 0;
 }
 
 /*
@@ -285,8 +287,6 @@ static int ring_start(const struct iaprof_host *host, void *instance)
 				  result == -EWOULDBLOCK ? "in use by another iaprof" : strerror(-result));
 	private_folder_clean(ring->descriptor, is_partial, NULL);
 	result = make_room(ring, 0);
-	if (!result && ring->group)
-		result = open_to_group(ring->descriptor);
 	if (result)
 		return host->fail(host, result, "%s: %s", ring->path, strerror(-result));
 	report_delivery(host, ring);

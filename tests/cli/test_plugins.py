@@ -16,7 +16,7 @@ NOBODY = 65534
 # Plugins that are refused before anything is started, and why.
 REFUSED = {
     'member': r'a source needs stop\(\)',
-    'abi': r'is built for version 3 of the plugin interface, this iaprof has version 2: rebuild',
+    'abi': r'is built for version 4 of the plugin interface, this iaprof has version 3: rebuild',
     'schema': r'is built for version 2 of the record schema, this iaprof has version 1: rebuild',
     'cut': r'its description is cut off: 64 bytes, at least [0-9]+',
     'companion': r'its companions are not up to 16 names of other plugins',

@@ -386,13 +386,6 @@ static void host_screen_release(const struct iaprof_host *host)
 {
 }
 
-/* A test is one run. */
-static int host_has_successor(const struct iaprof_host *host)
-{
-	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
-	return 0;
-}
-
 static void host_delivery(const struct iaprof_host *host, const struct iaprof_delivery *delivery)
 {
 	ck_assert_uint_eq(owner(host)->plugin.kind, IAPROF_PLUGIN_SINK);
@@ -420,7 +413,6 @@ struct iaprof_host test_services(struct test_host *host)
 		.end_run = host_end_run,
 		.run_is_ending = host_run_is_ending,
 		.delivery = host_delivery,
-		.has_successor = host_has_successor,
 		.emit = host_emit,
 		.advance = host_advance,
 		.intern_string = host_intern_string,
