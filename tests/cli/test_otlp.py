@@ -350,26 +350,43 @@ class Gate:
         self.server.__exit__()
 
 
-@case('without a spool, what waits is left to the run that takes its place', needs=[needs_root, needs_sampling])
+def reload_with_ring(gate, sink, runs):
+    """Reloads a run, whose intervals are also kept, after some of them each."""
+    process = start_continuous('-i', '200ms', *ENOUGH_MEMORY, '-k', f'otlp:endpoint={gate.server.url}{sink}', '-k',
+                               'ring:folder=kept')
+    for number in range(runs):
+        count = len(os.listdir('kept')) if os.path.isdir('kept') else 0
+        wait_until(lambda: os.path.isdir('kept') and len(os.listdir('kept')) > count + 2, 'intervals')  # pylint: disable=cell-var-from-loop
+        if number < runs - 1:
+            process.send_signal(signal.SIGHUP)
+            wait_until(lambda: runs_ended() == number + 1, 'the end of the earlier run')  # pylint: disable=cell-var-from-loop
+    equal(gate.bodies, [], 'requests')
+    gate.is_open = True
+    return process
+
+
+@case('totals are exact after reloads: what waits is left to the next run in the spool', needs=[needs_root, needs_sampling])
 def left():
     with Gate() as gate:
-        process = start_continuous('-i', '200ms', *ENOUGH_MEMORY, '-k', f'otlp:endpoint={gate.server.url}', '-k',
-                                   'ring:folder=kept')
-        for number in range(3):
-            count = len(os.listdir('kept')) if os.path.isdir('kept') else 0
-            wait_until(lambda: os.path.isdir('kept') and len(os.listdir('kept')) > count + 2, 'intervals')  # pylint: disable=cell-var-from-loop
-            if number < 2:
-                process.send_signal(signal.SIGHUP)
-                wait_until(lambda: runs_ended() == number + 1, 'the end of the earlier run')  # pylint: disable=cell-var-from-loop
-        equal(gate.bodies, [], 'requests')
-        gate.is_open = True
-        wait_until(lambda: 'accepts requests again' in read('err'), 'a message')
+        process = reload_with_ring(gate, ',spool=waiting', 3)
+        wait_until(lambda: not [name for name in os.listdir('waiting') if name.endswith('.request')], 'an empty spool')
         end_continuous(process, 3)
-    equal(len(re.findall(r'profiles? waits? for the next run: HTTP status 503', read('err'))), 2, read('err'))
+    equal(len(re.findall(r'profiles? waits? in the spool .*: HTTP status 503', read('err'))), 2, read('err'))
     require('not delivered' not in read('err'), read('err'))
     iaprof('--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf').completes()
     rows = csv.DictReader(read('all.csv').splitlines())
     equal(cpu_time(gate), sum(int(row['value']) for row in rows if row['value_type'] == 'cpu'), 'CPU time')
+
+
+@case('without a spool, what cannot be sent at a reload is counted', needs=[needs_root, needs_sampling])
+def counted():
+    with Gate() as gate:
+        process = reload_with_ring(gate, '', 3)
+        wait_until(lambda: gate.bodies, 'requests')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, FAILED, read('err'))
+    found = re.findall(r'(\d+) of (\d+) profiles? w\w+ not delivered to .* \((\d+) not sent in time: HTTP status 503\)', read('err'))
+    require(len(found) == 2 and all(len(set(numbers)) == 1 and int(numbers[0]) > 2 for numbers in found), read('err'))
 
 
 @case('a reload waits for the answer to a request, so that it is not sent twice', needs=[needs_root, needs_sampling])
@@ -379,9 +396,9 @@ def slow_answers():
         server.ending.wait(pause)
         bodies.append(taken)
         reply(handler, 200)
-    bodies, pause = [], 0.7
+    bodies, pause = [], 0.4
     with Server(answer) as server:
-        process = start_continuous('-i', '200ms', *ENOUGH_MEMORY, '--finish-within', '20s', '-k', f'otlp:endpoint={server.url}',
+        process = start_continuous('-i', '500ms', *ENOUGH_MEMORY, '--finish-within', '20s', '-k', f'otlp:endpoint={server.url}',
                                    '-k', 'ring:folder=kept')
         for number in range(1, 4):
             before = len(server.asked)
@@ -429,20 +446,20 @@ def removed_spool():
 def other_form():
     def configure(compression):
         write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:cpu-stack]\nidle = yes\n[sink:otlp]\n'
-              f'endpoint = {gate.server.url}\ncompression = {compression}\n')
+              f'endpoint = {gate.server.url}\ncompression = {compression}\nspool = waiting\n')
     with Gate() as gate, open('err', 'wb') as err:
         configure('gzip')
         process = start('-c', 'run.ini', stderr=err)
         wait_until(lambda: len(gate.server.asked) > 1, 'a request')
         configure('none')
         process.send_signal(signal.SIGHUP)
-        wait_until(lambda: 'the format of the earlier configuration' in read('err'), 'a message')
+        wait_until(lambda: 'has the format of another configuration' in read('err'), 'a message')
         gate.is_open = True
         wait_until(lambda: gate.bodies, 'a request')
         process.send_signal(signal.SIGINT)
         equal(end(process).status, FAILED, read('err'))
-    left_over = int(re.search(r'(\d+) profiles? waits? for the next run', read('err'))[1])
-    dropped = int(re.search(r'not delivered to .* \((\d+) dropped: requests have the format', read('err'))[1])
+    left_over = int(re.search(r'(\d+) profiles? waits? in the spool', read('err'))[1])
+    dropped = int(re.search(r'not delivered to .* \((\d+) dropped: a file of the spool', read('err'))[1])
     equal(dropped, left_over, read('err'))
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A continuous run that reads its configuration again misses no sample and counts none twice: its samples are compared
-with the ticks of clocks of the same rate, which the Linux kernel has on each CPU meanwhile (reference_clock.c)."""
+"""A continuous run that reads its configuration again counts no sample twice, and states the time without samples: both are
+compared with the ticks of clocks of the same rate, which the Linux kernel has on each CPU meanwhile (reference_clock.c)."""
 import bisect
 import collections
 import csv
@@ -12,12 +12,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from harness import (COMPLETE, FAILING_SOURCE, PLUGINS, case, end, equal, main, needs_root, needs_sampling, require, start,
                      wait_until, write)
 
 TIMES = os.path.join(PLUGINS, 'iaprof-times-sink.so')
-EXCLUSIVE = os.path.join(PLUGINS, 'iaprof-exclusive-source.so')
+CALLBACKS = os.path.join(PLUGINS, 'iaprof-callbacks-source.so')
 REFERENCE = os.path.join(PLUGINS, 'reference-clock')
 FREQUENCY = 250
 PERIOD = 1000000000 // FREQUENCY
@@ -26,6 +27,9 @@ RELOADS = 4
 TICKS_MISSED = 3
 # Periods in which samples are counted: less than two runs would overlap.
 WINDOW = 40
+# Longest time without samples, ns, and the share of the time in which tasks may wait for a CPU on a quiet machine.
+GAP_MAX = 500_000_000
+QUIET = 0.05
 
 
 def configure(number, more=''):
@@ -65,74 +69,150 @@ def burners():
             for cpu in os.sched_getaffinity(0)]
 
 
-@case('after SIGHUP no sample is missing, and none is counted twice', needs=(needs_root, needs_sampling))
-def no_gap():
-    burning, reference = burners(), begin_reference()
+class Runs:
+    """iaprof -v with run.ini, from its first interval on."""
+
+    def __init__(self):
+        self.err, self.out = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # pylint: disable=consider-using-with
+        self.process = start('-v', '-c', 'run.ini', stderr=self.err, stdout=self.out)
+        self.wait_for_interval(0)
+
+    def messages(self):
+        return os.pread(self.err.fileno(), 1000000, 0).decode()
+
+    def size(self):
+        return os.fstat(self.out.fileno()).st_size
+
+    def wait_for_interval(self, size):
+        wait_until(lambda: self.size() > size, 'an interval')
+
+    def reload(self, number):
+        """Until the run of this number has an interval, and the one before has ended."""
+        configure(number)
+        self.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: os.path.exists(f'events{number - 1}.csv'), 'the output of a run that has ended')
+        self.wait_for_interval(self.size())
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+
+    def end(self):
+        """When no other program of the case runs: what is left was left behind by iaprof."""
+        equal(end(self.process).status, COMPLETE, self.messages())
+
+
+def sample_times(rows):
+    return sorted((int(row['time']), int(row['count'])) for row in rows
+                  if row['record'] == 'sample' and row['source'] == 'cpu-stack')
+
+
+def stated_gap(rows):
+    """Begin and end of the time before a run in which cpu-stack took no samples."""
+    gaps = [(int(row['begin']), int(row['time'])) for row in rows
+            if (row['record'], row['source'], row['name']) == ('lost', 'cpu-stack', 'samples: the run was restarted')]
+    equal(len(gaps), 1, f'gaps: {gaps}')
+    return gaps[0]
+
+
+class Reference:
+    """Ticks of all CPUs of an independent clock."""
+
+    def __init__(self, ticks):
+        self.ticks = ticks
+        self.merged = sorted(time for times in ticks.values() for time in times)
+
+    def between(self, begin, until):
+        return bisect.bisect_left(self.merged, until) - bisect.bisect_right(self.merged, begin)
+
+
+@case('after SIGHUP no sample is in two runs, and the data states the time without samples', needs=(needs_root, needs_sampling))
+def stated_gaps():
+    burning, clock = burners(), begin_reference()
     configure(0)
-    with tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as out:
-        process = start('-v', '-c', 'run.ini', stderr=err, stdout=out)
-
-        def messages():
-            return os.pread(err.fileno(), 1000000, 0).decode()
-
-        def intervals():
-            return os.fstat(out.fileno()).st_size
-        wait_until(intervals, 'an interval')
-        for number in range(1, RELOADS + 1):
-            # Its source cannot be prepared: the run goes on undisturbed.
-            configure('never', f'[source:{FAILING_SOURCE}]\nin = prepare\n')
-            before = len(messages())
-            process.send_signal(signal.SIGHUP)
-            wait_until(lambda: 'the run continues' in messages()[before:], 'a refusal')  # pylint: disable=cell-var-from-loop
-            configure(number)
-            process.send_signal(signal.SIGHUP)
-            wait_until(lambda: os.path.exists(f'events{number - 1}.csv'), 'the output of a run that has ended')  # pylint: disable=cell-var-from-loop
-            size = intervals()
-            wait_until(lambda: intervals() > size, 'an interval')  # pylint: disable=cell-var-from-loop
-        process.send_signal(signal.SIGINT)
-        wait_until(lambda: os.path.exists(f'events{RELOADS}.csv'), 'the last output')
-        ticks = end_reference(reference)
-        for program in burning:
-            program.kill()
-            program.wait()
-        equal(end(process).status, COMPLETE, messages())
-        text = messages()
+    runs = Runs()
+    for number in range(1, RELOADS + 1):
+        # Its source cannot be prepared: the run goes on undisturbed.
+        configure('never', f'[source:{FAILING_SOURCE}]\nin = prepare\n')
+        before = len(runs.messages())
+        runs.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: 'the run continues' in runs.messages()[before:], 'a refusal')  # pylint: disable=cell-var-from-loop
+        runs.reload(number)
+    runs.interrupt()
+    reference = Reference(end_reference(clock))
+    for program in burning:
+        program.kill()
+        program.wait()
+    runs.end()
+    text = runs.messages()
     equal(text.count('the run continues'), RELOADS, f'refusals: {text}')
     require('never' not in ' '.join(os.listdir()), 'output of a run that was not to be')
-    rows = [row for number in range(RELOADS + 1) for row in events(number)]
-    samples = sorted((int(row['time']), int(row['count'])) for row in rows
-                     if row['record'] == 'sample' and row['source'] == 'cpu-stack')
-    lost = sum(int(row['count'] or 0) for row in rows if row['record'] == 'lost' and row['source'] == 'cpu-stack')
-    first, last = samples[0][0], samples[-1][0]
-    merged = sorted(time for times in ticks.values() for time in times)
+    equal(text.count('no samples for'), RELOADS, f'gaps: {text}')
 
-    def expected(begin, until):
-        """Ticks of all CPUs between two times."""
-        return bisect.bisect_left(merged, until) - bisect.bisect_right(merged, begin)
-    hole = max(expected(before[0], after[0]) for before, after in zip(samples, samples[1:]))
-    require(hole <= TICKS_MISSED * len(ticks), f'{hole} ticks of {len(ticks)} CPUs without a sample\n{text}')
+    each = [events(number) for number in range(RELOADS + 1)]
+    samples = [sample_times(rows) for rows in each]
+    gaps = [stated_gap(rows) for rows in each[1:]]
+    cpus = len(reference.ticks)
+    for before, after, (begin, until) in zip(samples, samples[1:], gaps):
+        last, first = before[-1][0], after[0][0]
+        require(last < first, f'a sample of a run at {last} is later than one of the next run at {first}\n{text}')
+        # Samples that are taken while the source stops make the hole shorter than what is stated, never longer.
+        hole, stated = reference.between(last, first), reference.between(begin, until)
+        print(f'# no samples for {hole} ticks of {cpus} CPUs, stated: {stated} ticks, {(until - begin) / 1e9:.3f} s')
+        require(hole <= stated + TICKS_MISSED * cpus, f'{hole} ticks of {cpus} CPUs without a sample, {stated} stated\n{text}')
 
-    # Where the machine stood still, each clock may have a tick more than the other one.
-    stalls = sorted(after for times in ticks.values() for before, after in zip(times, times[1:])
+    # Within a run, samples are those of the reference: where the machine stood still, each may have a tick more.
+    stalls = sorted(after for times in reference.ticks.values() for before, after in zip(times, times[1:])
                     if after - before > 3 * PERIOD // 2)
-    sums = list(itertools.accumulate((count for _, count in samples), initial=0))
-    starts = [time for time, _ in samples]
+    every = sorted(sum(samples, []))
+    sums = list(itertools.accumulate((count for _, count in every), initial=0))
+    starts = [time for time, _ in every]
     most, least = 0, 1
     for number, begin in enumerate(starts):
         until = begin + WINDOW * PERIOD
-        if until > last:
+        if until > starts[-1]:
             break
         found = sums[bisect.bisect_left(starts, until)] - sums[number]
-        wanted = expected(begin - 1, until)
+        wanted = reference.between(begin - 1, until)
         stood = bisect.bisect_left(stalls, until) - bisect.bisect_left(stalls, begin)
         most = max(most, found - wanted - stood)
-        least = min(least, (found + stood) / wanted if wanted else 1)
-    print(f'# {sums[-1]} samples, {expected(first - 1, last + 1)} ticks of the reference, {lost} lost, {len(stalls)} stalls; '
-          f'largest hole {hole} ticks; in {WINDOW} periods at most {most} too many, at least {100 * least:.0f} %')
+        if wanted and not any(begin < after + PERIOD and until > before - PERIOD for before, after in gaps):
+            least = min(least, (found + stood) / wanted)
+    print(f'# {sums[-1]} samples, {len(stalls)} stalls; in {WINDOW} periods at most {most} too many, '
+          f'at least {100 * least:.0f} %')
     # Two sources that sampled at the same time would have half of the window twice.
-    require(most <= 3 * len(ticks), f'{most} samples too many\n{text}')
+    require(most <= 3 * cpus, f'{most} samples too many\n{text}')
     # The Linux kernel omits ticks while the maps of BPF programs are read.
     require(least > 0.5, f'{100 * least:.0f} % of the samples\n{text}')
+
+
+def waited():
+    """Time in which a task waited for a CPU, in ns; None: not known."""
+    try:
+        with open('/proc/pressure/cpu', encoding='utf-8') as file:
+            return int(re.search(r'some .*total=(\d+)', file.read())[1]) * 1000
+    except OSError:
+        return None
+
+
+@case('on a quiet machine, the time without samples is at most half a second', needs=(needs_root, needs_sampling))
+def short_gap():
+    configure(0)
+    runs = Runs()
+    clock, before, begin = begin_reference(), waited(), time.monotonic_ns()
+    runs.reload(1)
+    after, length = waited(), time.monotonic_ns() - begin
+    reference = Reference(end_reference(clock))
+    runs.interrupt()
+    runs.end()
+    rows = [events(number) for number in (0, 1)]
+    last, first = (sample_times(rows[0])[-1][0], sample_times(rows[1])[0][0])
+    times = reference.between(last, first) / len(reference.ticks) * PERIOD
+    stated = stated_gap(rows[1])
+    busy = 1 if before is None else (after - before) / length
+    print(f'# no samples for {times / 1e9:.3f} s by the reference, stated {(stated[1] - stated[0]) / 1e9:.3f} s; '
+          f'tasks waited for a CPU in {100 * busy:.0f} % of the time')
+    require(busy > QUIET or max(times, stated[1] - stated[0]) <= GAP_MAX, f'a gap of {times} ns\n{runs.messages()}')
 
 
 @case('samples of helpers of earlier runs have names and unwind tables', needs=(needs_root, needs_sampling))
@@ -155,31 +235,29 @@ def helpers():
         require('iaprof-worker: its process has ended' not in messages(), messages())
 
 
-def exclusive(number, name):
+def callbacks(number, name):
     write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:{name}]\nisolate = no\nnumber = {number}\n'
           '[sink:csv]\noutput = -\n')
 
 
-@case('a source of which there can be only one is passed on to the next run, if that has one with its name')
-def one_at_a_time():
-    exclusive(0, EXCLUSIVE)
+@case('a source is prepared while the earlier one runs, and started when that has stopped')
+def order():
+    callbacks(0, CALLBACKS)
     with tempfile.TemporaryFile() as err:
         process = start('-c', 'run.ini', stderr=err, stdout=subprocess.DEVNULL)
 
         def messages():
-            return re.findall(r'(?:number )?(\w+)[: ] ?(\w+)$', '\n'.join(
-                line for line in os.pread(err.fileno(), 100000, 0).decode().splitlines() if 'exclusive' in line), re.MULTILINE)
+            return re.findall(r'number (\d+): (\w+)$', os.pread(err.fileno(), 100000, 0).decode(), re.MULTILINE)
         wait_until(lambda: ('0', 'start') in messages(), 'the start of the source')
         before = len(messages())
-        for number, name, later_first in (1, EXCLUSIVE, True), (2, f'{EXCLUSIVE}.other', False), (3, f'{EXCLUSIVE}.other', True):
-            exclusive(number, name)
+        for number, name in (1, CALLBACKS), (2, f'{CALLBACKS}.other'), (3, f'{CALLBACKS}.other'):
+            callbacks(number, name)
             process.send_signal(signal.SIGHUP)
             wait_until(lambda: {(str(number - 1), 'destroy'), (str(number), 'start')} <= set(messages()[before:]), 'a reload')  # pylint: disable=cell-var-from-loop
             earlier, later = str(number - 1), str(number)
-            equal(messages()[before:],
-                  [('after', earlier), (later, 'inherit'), (later, 'prepare'), (later, 'start'), (earlier, 'end'),
-                   (later, 'begin'), (earlier, 'stop'), (earlier, 'destroy')] if later_first else
-                  [(earlier, 'stop'), (earlier, 'destroy'), (later, 'prepare'), (later, 'start')], f'callbacks of run {number}')
+            found = messages()[before:]
+            equal([message for message in found if message != (earlier, 'destroy')],
+                  [(later, 'prepare'), (earlier, 'stop'), (later, 'start')], f'callbacks of run {number}')
             before = len(messages())
         process.send_signal(signal.SIGINT)
         equal(end(process).status, COMPLETE, f'exit status: {messages()}')

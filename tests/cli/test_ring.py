@@ -287,28 +287,6 @@ def full_disk():
         require(found and int(found[1]) <= dropped, replay.err)
 
 
-@case('a gap that no segment states yet is stated after a reload', needs=[needs_root])
-def gap_after_reload():
-    own_mounts()
-    with small_disk('disk', 'size=16k,mode=700') as disk, tempfile.TemporaryFile() as err:
-        write(f'{disk}/other', 'x' * (16 << 10))
-        process = begin(folder=disk, interval='50ms', stderr=err)
-
-        def text():
-            return os.pread(err.fileno(), 100000, 0).decode()
-        wait_until(lambda: 'intervals are dropped' in text(), 'a full disk')
-        process.send_signal(signal.SIGHUP)
-        wait_until(lambda: re.search('intervals could not be written', text()), 'the end of the earlier run')
-        os.unlink(f'{disk}/other')
-        wait_until(lambda: segments(disk), 'a segment')
-        process.send_signal(signal.SIGINT)
-        equal(end(process).status, FAILED, f'exit status: {text()}')
-        dropped = sum(int(number) for number in re.findall(r'disk: (\d+) of \d+ intervals could not be written', text()))
-        replay = iaprof('--replay', disk, '-k', 'folded:output=out', '-v')
-        stated = re.search(r'ring: intervals: not written: (\d+)', replay.err)
-        equal(int(stated[1]), dropped, replay.err)
-
-
 @case('a folder that was removed is made again', needs=[needs_root])
 def removed_folder():
     process = begin(interval='50ms')
@@ -438,6 +416,7 @@ def memory():
         process.send_signal(signal.SIGINT)
         equal(end(process).status, COMPLETE, f'exit status: {text()}')
         require(re.search(r'memory: \d+ MiB, more than 1 MiB: the run is restarted', text()), text())
+        require(re.search(r'the run was restarted .* after the previous restart, .* 1 MiB of memory \(raise memory=\)', text()), text())
     require(turns(replayed('kept')) > 2, 'no samples')
 
 

@@ -3,9 +3,10 @@
 # lab: machine
 # lab: seconds 600
 # lab: runtime
-# lab: covers plugins/ze-usdt/** core/run/run_handover.c core/run/run_continuous.c
+# lab: covers plugins/ze-usdt/** core/run/run_switch.c core/run/run_continuous.c
 # lab: covers tests/lab/programs/slow_attach.c tests/lab/level_zero/*
-"""A continuous run that reads its configuration again: each launch of a program on Intel's runtime is in one run. TAP."""
+"""A continuous run that reads its configuration again: no launch of a program on Intel's runtime is in two runs, and each
+launch has its code. TAP."""
 import collections
 import contextlib
 import csv
@@ -34,10 +35,17 @@ SLOW_ATTACHING = 'probes that are attached slowly'
 # Between two of its launches, a run ends and two begin: the program does not notice, and must be asked again for its code.
 FEW_LAUNCHES = 'few launches'
 
+RESTARTED = 'samples: the run was restarted'
+# Of a kernel whose code is known, the name is demangled.
+DEMANGLED = {'_ZTS5scaleIfE': 'scale<float>'}
+
+STEPS = 500  # per second
+AT_A_RATE = 'at a constant rate'
+
 # Name of a case -> arguments of the program, whether launches are counted in memory (None: too few to be known).
 CASES = {
     'as fast as they go, counted in memory': (['--threads', '3'], True),
-    'at a constant rate': (['--rate', '500'], True),
+    AT_A_RATE: (['--rate', str(STEPS)], True),
     'another profiler counts in memory': (['--threads', '2'], False),
     FEW_LAUNCHES: (['--rate', '1'], None),
     SLOW_ATTACHING: (['--threads', '3'], None),
@@ -124,20 +132,23 @@ def profile(what, arguments):
 
 def check(what, arguments, counted):
     pid, printed = profile(what, arguments)
-    # If its thread does not run in time, iaprof reports a gap, whose launches are in no run.
-    has_gap = any('no samples for' in line and '(ze-usdt)' in line for line in printed.splitlines())
     expected = collections.Counter()
     for line in pathlib.Path('truth').read_text(encoding='utf-8').splitlines():
         kind, *fields = line.split('\t')
         if kind == 'launch':
-            expected[fields[7]] += int(fields[9])
-    found, lost, in_memory, each = collections.Counter(), collections.Counter(), 0, []
+            expected[DEMANGLED.get(fields[7], fields[7])] += int(fields[9])
+    found, lost, in_memory, each, gap = collections.Counter(), collections.Counter(), 0, [], 0
     for number in range(RELOADS + 1):
         rows = read_rows(number, pid)
         for row in rows['launch']:
-            found[row['name']] += int(row['count'])
+            found[DEMANGLED.get(row['name'], row['name'])] += int(row['count'])
+        gaps = [row for row in rows['lost'] if row['name'] == RESTARTED]
+        if len(gaps) != (number > 0):
+            raise Failure(f'run {number}: stated gaps: {gaps}\n{printed}')
+        gap += sum(int(row['time']) - int(row['begin']) for row in gaps)
         for row in rows['lost']:
-            lost[row['name'] or row['text']] += int(row['count'] or 0)
+            if row['name'] != RESTARTED:
+                lost[row['name'] or row['text']] += int(row['count'] or 0)
         each.append(sum(int(row['count']) for row in rows['launch']))
         known = {row['id'] for row in rows['code-object']}
         unknown = {row['text'] for row in rows['kernel'] if row['parent'] not in known}
@@ -147,18 +158,24 @@ def check(what, arguments, counted):
             raise Failure(f'run {number}: kernels without code: {sorted(unknown)}\n{printed}')
         in_memory += sum(int(row['text'].split()[0]) for row in rows['metadata']
                          if row['name'] == 'launches counted in memory')
-    print(f'# launches {sum(expected.values())}, in runs {each}, in memory {in_memory}, lost {dict(lost)}')
-    missing = sum(expected.values()) - sum(found.values()) - sum(lost.values())
-    if missing and not (has_gap and missing > 0):
+    # Launches between two runs are in none.
+    missing = {name: expected[name] - found[name] for name in expected.keys() | found.keys()}
+    absent = sum(missing.values()) - sum(lost.values())
+    print(f'# launches {sum(expected.values())}, in runs {each}, in memory {in_memory}, lost {dict(lost)}, '
+          f'between runs {absent} in {gap / 1e9:.3f} s')
+    if any(count < 0 for count in missing.values()) or absent < 0:
         raise Failure(f'launches: {found}, lost {lost}, expected {expected}')
+    # With as much time again, in which a program that did not run catches up.
+    if what == AT_A_RATE and absent > sum(expected.values()) / expected['tiny'] * STEPS * (2 * gap / 1e9 + 0.1 * RELOADS):
+        raise Failure(f'{absent} launches are missing, in stated gaps of {gap / 1e9:.3f} s')
     if counted not in (None, in_memory > 0):
         raise Failure(f'{in_memory} launches were counted in memory')
     if 'regular' in arguments:
         return
     if lost:
         raise Failure(f'lost: {lost}')
-    if sum(count > 0 for count in each) < 2:
-        raise Failure('all launches are in one run')
+    if sum(count > 0 for count in each) < (2 if what == FEW_LAUNCHES else RELOADS + 1):
+        raise Failure(f'runs without launches: {each}')
 
 
 sys.exit(run([(what, functools.partial(check, what, *arguments))

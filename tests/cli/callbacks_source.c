@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source of which there can be only one, but which can be passed on: reports which of its callbacks are called. */
+/* A source that reports which of its callbacks are called. */
 #include <iaprof/plugin.h>
 
 struct source {
@@ -17,13 +17,6 @@ static int say(const struct iaprof_host *host, const void *instance, const char 
 	return 0;
 }
 
-static int inherit(const struct iaprof_host *host, void *instance, void *earlier)
-{
-	const struct source *source = earlier;
-	host->log(host, IAPROF_LOG_WARNING, "after %d", (int)source->number);
-	return say(host, instance, "inherit");
-}
-
 static int prepare(const struct iaprof_host *host, void *instance)
 {
 	return say(host, instance, "prepare");
@@ -32,11 +25,6 @@ static int prepare(const struct iaprof_host *host, void *instance)
 static int start(const struct iaprof_host *host, void *instance)
 {
 	return say(host, instance, "start");
-}
-
-static int limit(const struct iaprof_host *host, void *instance, uint64_t begin, uint64_t end)
-{
-	return begin == UINT64_MAX ? 0 : say(host, instance, end == UINT64_MAX ? "begin" : "end");
 }
 
 static int stop(const struct iaprof_host *host, void *instance)
@@ -52,16 +40,14 @@ static void destroy(const struct iaprof_host *host, void *instance)
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
-	.flags = IAPROF_PLUGIN_ONLY_BY_NAME | IAPROF_PLUGIN_EXCLUSIVE,
-	.name = "exclusive-source",
-	.description = "can exist only once",
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
+	.name = "callbacks-source",
+	.description = "reports its callbacks",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
 	.destroy = destroy,
 	.prepare = prepare,
 	.start = start,
 	.stop = stop,
-	.limit = limit,
-	.inherit = inherit,
 };
 IAPROF_REGISTER_PLUGIN(plugin)
