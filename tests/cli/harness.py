@@ -6,6 +6,7 @@ Nothing here passes or fails on time; TIMEOUT only ends a run that hangs.
 import contextlib
 import ctypes
 import functools
+import itertools
 import os
 import re
 import shutil
@@ -26,6 +27,8 @@ FAILING_SINK = os.path.join(PLUGINS, 'iaprof-failing-sink.so')
 
 COMPLETE, FAILED, USAGE, NOTHING = 0, 1, 2, 3
 TIMEOUT = 1800
+# Of what a run that has ended leads to in this process, in seconds.
+GONE_TIMEOUT = 60
 
 # What a shell starts in the background ignores these, and so would every program that is run here.
 for ignored in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT:
@@ -62,13 +65,18 @@ def equal(found, wanted, what='found'):
 
 
 def wait_until(condition, what):
-    """Waits for something that has to happen; gives up after a time in which only what hangs has not happened."""
-    deadline = time.monotonic() + TIMEOUT
-    while True:
+    """Waits for something that has to happen; gives up after a time in which only what hangs has not happened, and
+    sooner when no process is left that could do it."""
+    begin = alive = time.monotonic()
+    for turn in itertools.count():
         value = condition()
         if value:
             return value
-        require(time.monotonic() < deadline, f'waited in vain for {what}')
+        now = time.monotonic()
+        require(now - begin < TIMEOUT, f'waited in vain for {what}')
+        if turn % 200 == 0 and any(children()):
+            alive = now
+        require(now - alive < GONE_TIMEOUT, f'waited in vain for {what}: no process is left')
         time.sleep(0.005)
 
 
