@@ -54,6 +54,11 @@ int private_folder_lock(int folder)
 	return flock(folder, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
+void private_folder_unlock(int folder)
+{
+	(void)flock(folder, LOCK_UN);
+}
+
 void private_folder_clean(int folder, bool (*is_partial)(const void *context, const char *name), const void *context)
 {
 	CLEANUP_CLOSEDIR DIR *listed = NULL;

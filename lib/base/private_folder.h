@@ -14,8 +14,10 @@ int private_folder_make_parents(const char *path);
  */
 int private_folder_open(const char *path, bool is_created, const char **why);
 
-/* Locks a folder for writing until its descriptor is closed. Returns 0, or -EWOULDBLOCK if another process writes. */
+/* Locks a folder for writing. Returns 0, or -EWOULDBLOCK if another process writes. */
 int private_folder_lock(int folder);
+/* Unlocks it. Closing the descriptor does not while a process that was forked meanwhile has not closed its copy. */
+void private_folder_unlock(int folder);
 
 /* Removes the regular files that is_partial() accepts: under the lock, they are those of a writer that was killed. */
 void private_folder_clean(int folder, bool (*is_partial)(const void *context, const char *name), const void *context);

@@ -129,8 +129,10 @@ static int open_to_group(int folder)
 
 static void close_folder(struct ring *ring)
 {
-	if (ring->is_open)
+	if (ring->is_open) {
+		private_folder_unlock(ring->descriptor);
 		close(ring->descriptor);
+	}
 	ring->is_open = false;
 	free(STEAL_POINTER(ring->path));
 }

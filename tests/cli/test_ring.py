@@ -3,6 +3,7 @@
 """Continuous runs and their ring on disk: what it has, what bounds it, and what it survives."""
 import collections
 import csv
+import ctypes
 import gzip
 import os
 import re
@@ -12,8 +13,8 @@ import stat
 import subprocess
 import tempfile
 
-from harness import (COMPLETE, FAILED, PLUGINS, PROGRAM, TIMEOUT, USAGE, case, end, equal, iaprof, main, needs_root, own_mounts, require,
-                     small_disk, start, wait_until, write)
+from harness import (COMPLETE, FAILED, PLUGINS, PROGRAM, TIMEOUT, USAGE, case, children, end, equal, iaprof, library,
+                     main, needs_root, own_mounts, require, small_disk, start, wait_until, write)
 
 KNOWN = os.path.join(PLUGINS, 'iaprof-known-source.so')
 DEVICE_SOURCE = os.path.join(PLUGINS, 'iaprof-device-source.so')
@@ -401,6 +402,32 @@ def reload_in_place():
     require('dropped' not in said, said)
     equal((said.count('samples in'), said.count('SIGHUP: reloaded the configuration\n')), (4, 3), f'runs: {said}')
     require(turns(replayed('kept')) > 0, 'no samples')
+
+
+def copies(folder):
+    """Copies of the descriptors of a folder that processes of a run have: as a child has between fork() and exec()."""
+    SYS_PIDFD_OPEN, SYS_PIDFD_GETFD = 434, 438  # asm-generic/unistd.h
+    for pid in children():
+        for number in os.listdir(f'/proc/{pid}/fd'):
+            if os.readlink(f'/proc/{pid}/fd/{number}') == os.path.abspath(folder):
+                process = library.syscall(SYS_PIDFD_OPEN, pid, 0)
+                copy = library.syscall(SYS_PIDFD_GETFD, process, int(number), 0)
+                require(copy >= 0, f'no copy of descriptor {number} of {pid}: {os.strerror(ctypes.get_errno())}')
+                yield copy
+
+
+@case('a process that was forked while a run had its ring does not keep the next run from it', needs=(needs_root,))
+def forked():
+    with tempfile.TemporaryFile() as err:
+        process = begin(stderr=err)
+        wait_until(segments, 'a segment')
+        require(list(copies('kept')), 'no process has opened the ring')
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: b'SIGHUP: ' in os.pread(err.fileno(), 100000, 0), 'a reload')
+        count = len(segments())
+        wait_until(lambda: len(segments()) > count, 'a segment of the next run')
+        process.send_signal(signal.SIGINT)
+        equal(end(process).status, COMPLETE, os.pread(err.fileno(), 100000, 0).decode())
 
 
 @case('a run that uses more memory than its limit is restarted, and its ring goes on')
