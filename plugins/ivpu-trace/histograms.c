@@ -103,7 +103,9 @@ bool trace_histograms_parse_bucket(struct trace_histograms *histograms, struct t
 		trace_line_refuse(line, "a bucket without its histogram");
 	else if ((is_single ? low > 1 : low & (low - 1) || low < 2 || high / 2 != low))
 		trace_line_refuse(line, "a linear histogram");
-	else if (histograms->current || (histograms->current = histogram_get(histograms)))
+	else if (!histograms->current && !(histograms->current = histogram_get(histograms)))
+		trace_line_refuse(line, "more than 64 histograms");
+	else
 		/* The values 0 and 1 have a bucket each in bpftrace, and share the first one here. */
 		saturating_increase(&histograms->current->buckets[low > 1 ? __builtin_ctzll(low) : 0], count);
 	return true;

@@ -5,7 +5,7 @@
 #include "line.h"
 #include "records/record_batch.h"
 
-/* Buckets of more histograms are dropped. */
+/* Lines of more histograms are refused. */
 #define TRACE_HISTOGRAMS_MAX 64u
 
 /* Initialise with {0}. */

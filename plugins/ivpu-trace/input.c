@@ -321,6 +321,8 @@ static void warnings_log(const struct trace_input *input)
 	if (!has_data(input) && !is_other_text(input))
 		host->log(host, IAPROF_LOG_WARNING, "%s contains no calls (was the NPU used during the trace?)",
 			  input->file.file);
+	if (calls->use.jobs_dropped)
+		host->lost(host, "more than 1,024 jobs in flight", calls->clock.begin, calls->use.jobs_dropped, 0, 0);
 	if (input->lost)
 		host->lost(host, "bpftrace lost events", calls->clock.begin, input->lost, calls->records.count_type,
 			   input->lost == IAPROF_COUNT_UNKNOWN ? 0 : input->lost);

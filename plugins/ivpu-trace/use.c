@@ -24,8 +24,10 @@ static uint32_t job_find(const struct trace_use *use, const struct trace_line *l
 
 static struct trace_job *job_new(struct trace_use *use, const struct trace_line *line)
 {
-	if (use->count == TRACE_JOBS_MAX)
+	if (use->count == TRACE_JOBS_MAX) {
+		use->jobs_dropped++;
 		return NULL;
+	}
 	struct trace_job *job = &use->jobs[use->count++];
 	*job = (struct trace_job){
 		.job = line->job.number, .context = line->job.context, .engine = line->job.engine, .pid = line->pid

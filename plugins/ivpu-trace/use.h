@@ -11,7 +11,7 @@
 #include "place.h"
 #include "records/record_batch.h"
 
-/* Jobs in flight beyond these are ignored. */
+/* Jobs in flight beyond these are dropped, and counted. */
 #define TRACE_JOBS_MAX 1024u
 /* Jobs in flight whose owners are known, where functions indicate them. */
 #define TRACE_CALL_JOBS_MAX 256u
@@ -26,6 +26,7 @@ struct trace_use {
 		bool is_submitted;
 	} jobs[TRACE_JOBS_MAX]; /* of events, oldest first */
 	uint32_t count;
+	uint64_t jobs_dropped;
 	struct busy_times engines[BUSY_ENGINES];
 	struct {
 		uint64_t in_flight, ended;

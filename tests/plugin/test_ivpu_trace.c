@@ -287,6 +287,38 @@ TEST(lines_that_cannot_be_read_are_counted)
 	test_host_free(host);
 }
 
+TEST(more_jobs_in_flight_than_fit_are_counted)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	fputs("# tracer: nop\n#\n", file);
+	for (int i = 1; i <= 1030; i++)
+		fprintf(file,
+			"          matmul-77      [000] .....     1.%06d: job: submit context:1 engine:0 job:%d\n", i,
+			i);
+	fclose(file);
+	struct test_host *host = read_text(text);
+	ck_assert_uint_eq(test_host_lost(host, "more than 1,024 jobs in flight"), 6);
+	test_host_free(host);
+	free(text);
+}
+
+TEST(more_histograms_than_fit_are_counted)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	for (int i = 0; i < 66; i++)
+		fprintf(file, "@h%d:\n[2, 4)     1 |@@|\n[4, 8)     1 |@@|\n\n", i);
+	fclose(file);
+	struct test_host *host = read_text(text);
+	ck_assert_str_eq(test_host_metadata(host, "lines refused"), "4");
+	ck_assert(test_host_logged(host, IAPROF_LOG_WARNING, "(more than 64 histograms)"));
+	test_host_free(host);
+	free(text);
+}
+
 TEST(another_text_is_no_trace)
 {
 	write_trace("root:x:0:0:root:/root:/bin/bash\n");
