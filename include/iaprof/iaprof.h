@@ -28,7 +28,7 @@
  *     output        sinks: output_open(), output_write(), output_flush(), output_close(), output_discard(),
  *                   output_is_single(), screen_acquire(), screen_release()
  *
- * Versions: iaprof/version.h. iaprof-plugin(7) is the manual; `iaprof --new-plugin` writes a plugin to start
+ * Versions: iaprof/version.h. iaprof-plugin(7) is the manual; `iaprof-new-plugin` writes a plugin to start
  * from.
  */
 #ifndef IAPROF_IAPROF_H

@@ -59,11 +59,11 @@ else
   skip "the source in Rust runs" "no rustc here"
 fi
 
-# What iaprof --new-plugin writes is built and tested with the commands that it prints.
+# What iaprof-new-plugin writes is built and tested with the commands that it prints.
 # shellcheck disable=SC2317 # called by try
 new_plugin() {
   cd "$folder"
-  "$prefix/bin/iaprof" --new-plugin "$1" "my-$1" >"$folder/steps"
+  "$prefix/bin/iaprof-new-plugin" "$1" "my-$1" >"$folder/steps"
   sed -n 's/^  \(cd\|meson\)/\1/p' "$folder/steps" >"$folder/commands"
   [ "$(wc -l <"$folder/commands")" -eq 3 ]
   sed -i 's/^meson setup /&-Dwerror=true -Dc_args=-Wpedantic /' "$folder/commands"
@@ -102,7 +102,7 @@ if command -v meson >/dev/null 2>&1; then
   fi
   try "it builds with iaprof as a subproject, too" subproject
 else
-  skip "what iaprof --new-plugin writes" "no meson here"
+  skip "what iaprof-new-plugin writes" "no meson here"
 fi
 # shellcheck disable=SC2317 # called by try
 refused() {
@@ -110,7 +110,7 @@ refused() {
   mkdir -p iaprof-known
   for arguments in 'socket a' 'source A_b' 'source known' 'source'; do
     # shellcheck disable=SC2086 # two words
-    if "$prefix/bin/iaprof" --new-plugin $arguments; then return 1; fi
+    if "$prefix/bin/iaprof-new-plugin" $arguments; then return 1; fi
   done
   rmdir iaprof-known
   ! ls -d iaprof-a iaprof-A_b
