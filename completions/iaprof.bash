@@ -7,9 +7,15 @@ _iaprof_plugins() {
 	"$1" --list 2>/dev/null | awk -v kind="${2-}" 'kind == "" || $1 == kind { print $2 }'
 }
 
-# _iaprof_options IAPROF: the long options.
+# _iaprof_options IAPROF: each option in a line, as "-p" and as "--pid", with the argument that --help names.
 _iaprof_options() {
-	"$1" --help 2>/dev/null | sed -n 's/^ \{2,6\}\(-[a-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p'
+	"$1" --help 2>/dev/null | awk '/^  (-[a-z],|   ) --/ {
+		option = substr($0, 7)
+		sub(/  .*/, "", option)
+		print option
+		if (sub(/^--[a-z-]*/, substr($0, 3, 2), option) && substr($0, 3, 1) == "-")
+			print option
+	}'
 }
 
 # _iaprof_keys IAPROF PLUGIN: its keys as "key=" and, in the same line, the values that --help lists.
@@ -73,14 +79,24 @@ _iaprof() {
 	word=${words[-1]}
 	previous=${words[-2]-}
 
+	local -A takes=()
+	local option argument
+	while read -r option argument; do
+		takes[$option]=$argument
+	done < <(_iaprof_options "$program")
+
 	# Behind the first word that is no option, the command is somebody else's business.
 	for ((i = 1; i < ${#words[@]} - 1; i++)); do
 		case ${words[i]} in
 		--) break ;;
-		-c | -s | -k | -d | -i | -p | -o | --config | --source | --sink | --decoder | --duration | --interval | --pid | --children | --cgroup | --container | --debuginfod | --scope | \
-			--eu-stall-subsample | --memory | --budget | --hold | --finish-within | --output | --record | --replay | --normalize | --plugin-path) ((i++)) ;;
-		--diff | --new-plugin) ((i += 2)) ;;
-		-*) ;;
+		--*=*) ;;
+		-*)
+			case ${takes[${words[i]}]-} in
+			'' | '['*) ;;
+			*' '*) ((i += 2)) ;;
+			*) ((i++)) ;;
+			esac
+			;;
 		*) [[ ${words[i - 1]} == -h || ${words[i - 1]} == --help ]] || break ;;
 		esac
 	done
@@ -99,20 +115,20 @@ _iaprof() {
 		attached=$previous=
 		word=${word#*=}
 	fi
-	((${#words[@]} > 2)) && [[ ${words[-3]} == --diff ]] && previous=--diff
-	case $previous in
-	-s | --source) _iaprof_argument "$program" source "$word" ;;
-	-k | --sink) _iaprof_argument "$program" sink "$word" ;;
-	--decoder) _iaprof_argument "$program" decoder "$word" ;;
-	-h | --help) mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_plugins "$program")" -- "$word") ;;
-	--new-plugin) mapfile -t COMPREPLY < <(compgen -W "source sink decoder" -- "$word") ;;
-	--children) mapfile -t COMPREPLY < <(compgen -W "yes no" -- "$word") ;;
-	--scope) mapfile -t COMPREPLY < <(compgen -W "system command" -- "$word") ;;
-	--normalize) mapfile -t COMPREPLY < <(compgen -W "none total duration" -- "$word") ;;
-	-p | --pid)
+	((${#words[@]} > 2)) && [[ ${takes[${words[-3]}]-} == *' '* ]] && previous=${words[-3]}
+	case "$previous ${takes[$previous]-}" in
+	'-s '* | '--source '*) _iaprof_argument "$program" source "$word" ;;
+	'-k '* | '--sink '*) _iaprof_argument "$program" sink "$word" ;;
+	'--decoder '*) _iaprof_argument "$program" decoder "$word" ;;
+	*' [PLUGIN]') mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_plugins "$program")" -- "$word") ;;
+	*'|'*)
+		# A word in upper case stands for something.
+		mapfile -t COMPREPLY < <(compgen -W "$(tr '|' '\n' <<<"${takes[$previous]}" | grep -v '[A-Z]')" -- "$word")
+		;;
+	*' PID'*)
 		mapfile -t COMPREPLY < <(compgen -P "${word%"${word##*,}"}" -W "$(ps -eo pid= 2>/dev/null)" -- "${word##*,}")
 		;;
-	--record)
+	'--record '*)
 		if [[ $word == *,* ]]; then
 			_iaprof_argument "$program" sink "capture:${word#*,}"
 			COMPREPLY=("${COMPREPLY[@]/#capture:/${word%%,*},}")
@@ -121,18 +137,18 @@ _iaprof() {
 			mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		fi
 		;;
-	-c | --config | --cgroup | -o | --output | --replay | --diff)
+	*' FILE' | *' PATH' | *' BEFORE AFTER')
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")
 		;;
-	--plugin-path)
+	*' DIR')
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -d -- "$word")
 		;;
-	-d | --duration | -i | --interval | --memory | --budget | --hold | --finish-within | --eu-stall-subsample) ;;
+	*' '[A-Z]*) ;;
 	*)
 		if [[ $word == -* ]]; then
-			mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_options "$program")" -- "$word")
+			mapfile -t COMPREPLY < <(compgen -W "$(printf '%s\n' "${!takes[@]}" | grep '^--')" -- "$word")
 		else
 			mapfile -t COMPREPLY < <(compgen -c -- "$word")
 		fi

@@ -13,7 +13,6 @@
 #include "config/configuration.h"
 #include "config/help.h"
 #include "config/build_paths.h"
-#include "plugin/new_plugin.h"
 #include "plugin/option_aliases.h"
 #include "plugin/plugin_call.h"
 #include "plugin/plugin_description.h"
@@ -63,15 +62,6 @@ static enum exit_status help(const char *name, struct registry *registry)
 	return EXIT_STATUS_COMPLETE;
 }
 
-static enum exit_status new_plugin(const struct configuration *configuration)
-{
-	struct error error = { 0 };
-	if (!new_plugin_write(configuration->new_plugin_kind, configuration->new_plugin_name, &error))
-		return EXIT_STATUS_COMPLETE;
-	log_message(IAPROF_LOG_ERROR, "--new-plugin: %s", error.text);
-	return EXIT_STATUS_USAGE;
-}
-
 /* What the configuration is read from. */
 struct origin {
 	int argc;
@@ -99,8 +89,6 @@ static enum exit_status act(const struct configuration *configuration, struct re
 		return list(registry);
 	case ACTION_HELP:
 		return help(configuration->help_plugin, registry);
-	case ACTION_NEW_PLUGIN:
-		return new_plugin(configuration);
 	case ACTION_CHECK:
 		return run_check(configuration, registry);
 	default:

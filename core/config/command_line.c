@@ -10,77 +10,54 @@
 #include "config/foreign_usage.h"
 #include "config/instance_configuration.h"
 #include "config/layer.h"
+#include "config/run_options.h"
 #include "config/value.h"
 
 /* Origin of settings, for messages. */
 #define COMMAND_LINE "command line"
 
-/* Options without a short form. */
-enum {
-	OPTION_SCOPE = 256,
-	OPTION_CONTINUOUS,
-	OPTION_MEMORY,
-	OPTION_BUDGET,
-	OPTION_CHILDREN,
-	OPTION_CGROUP,
-	OPTION_CONTAINER,
-	OPTION_DEBUGINFOD,
-	OPTION_DECODER,
-	OPTION_RECORD,
-	OPTION_REPLAY,
-	OPTION_DIFF,
-	OPTION_NORMALIZE,
-	OPTION_LIST,
-	OPTION_CHECK,
-	OPTION_VERSION,
-	OPTION_HOLD,
-	OPTION_FINISH_WITHIN,
-	OPTION_PLUGIN_PATH,
-	OPTION_NEW_PLUGIN
+/* What getopt_long() returns for options without a letter: this, and the index of the option. */
+#define WITHOUT_LETTER 256
+#define COUNT_MAX 64
+
+/* The options as getopt_long() takes them. */
+struct syntax {
+	struct option names[COUNT_MAX];
+	char letters[2 + 2 * COUNT_MAX];
 };
 
-/* '+': the command begins at the first non-option. ':': getopt() reports missing values separately. */
-static const char letters[] = "+:c:s:k:d:i:p:o:hvq";
-static const struct option names[] = {
-	{ "config", required_argument, NULL, 'c' },
-	{ "source", required_argument, NULL, 's' },
-	{ "sink", required_argument, NULL, 'k' },
-	{ "decoder", required_argument, NULL, OPTION_DECODER },
-	{ "duration", required_argument, NULL, 'd' },
-	{ "interval", required_argument, NULL, 'i' },
-	{ "continuous", no_argument, NULL, OPTION_CONTINUOUS },
-	{ "memory", required_argument, NULL, OPTION_MEMORY },
-	{ "budget", required_argument, NULL, OPTION_BUDGET },
-	{ "hold", required_argument, NULL, OPTION_HOLD },
-	{ "finish-within", required_argument, NULL, OPTION_FINISH_WITHIN },
-	{ "pid", required_argument, NULL, 'p' },
-	{ "children", required_argument, NULL, OPTION_CHILDREN },
-	{ "cgroup", required_argument, NULL, OPTION_CGROUP },
-	{ "container", required_argument, NULL, OPTION_CONTAINER },
-	{ "debuginfod", required_argument, NULL, OPTION_DEBUGINFOD },
-	{ "scope", required_argument, NULL, OPTION_SCOPE },
-	{ "output", required_argument, NULL, 'o' },
-	{ "record", required_argument, NULL, OPTION_RECORD },
-	{ "replay", required_argument, NULL, OPTION_REPLAY },
-	{ "diff", required_argument, NULL, OPTION_DIFF },
-	{ "normalize", required_argument, NULL, OPTION_NORMALIZE },
-	{ "plugin-path", required_argument, NULL, OPTION_PLUGIN_PATH },
-	{ "new-plugin", required_argument, NULL, OPTION_NEW_PLUGIN },
-	{ "list", no_argument, NULL, OPTION_LIST },
-	{ "check", no_argument, NULL, OPTION_CHECK },
-	{ "help", optional_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, OPTION_VERSION },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ NULL, 0, NULL, 0 },
-};
-#define NAME_COUNT (sizeof names / sizeof *names - 1)
-
-static const struct option *find_option(int value)
+static void make_syntax(struct syntax *syntax)
 {
-	for (size_t i = 0; i < NAME_COUNT; i++)
-		if (names[i].val == value)
-			return &names[i];
+	size_t count = 0;
+	/* '+': the command begins at the first non-option. ':': getopt() reports missing values separately. */
+	char *letter = stpcpy(syntax->letters, "+:");
+	for (size_t i = 0; i < run_option_count; i++) {
+		const struct run_option *option = &run_options[i];
+		if (!option->text)
+			continue;
+		bool is_choice = option->key.type == IAPROF_OPTION_CHOICE;
+		bool has_value = is_choice || (option->argument && option->argument[0] != '[');
+		syntax->names[count++] = (struct option){
+			.name = option->name,
+			.has_arg = has_value          ? required_argument
+				   : option->argument ? optional_argument
+						      : no_argument,
+			.val = option->letter ? option->letter : WITHOUT_LETTER + (int)i,
+		};
+		if (option->letter)
+			*letter++ = option->letter;
+		if (option->letter && has_value)
+			*letter++ = ':';
+	}
+	syntax->names[count] = (struct option){ 0 };
+	*letter = '\0';
+}
+
+static const struct run_option *find_option(int value)
+{
+	for (size_t i = 0; i < run_option_count; i++)
+		if (value == WITHOUT_LETTER + (int)i || (value && run_options[i].letter == value))
+			return &run_options[i];
 	return NULL;
 }
 
@@ -114,8 +91,9 @@ static int explain_foreign(const char *name, const char *dashes, const char *val
 static int explain_option(const char *word, int value, const char *argument, struct error *error)
 {
 	const char letter[] = { (char)value, '\0' };
-	const char *known[NAME_COUNT + 1] = { NULL };
-	const struct option *option = value ? find_option(value) : NULL;
+	const char *known[COUNT_MAX] = { NULL };
+	size_t count = 0;
+	const struct run_option *option = find_option(value);
 
 	if (option)
 		return error_set(error, EINVAL, "--%s does not take a value", option->name);
@@ -131,11 +109,13 @@ static int explain_option(const char *word, int value, const char *argument, str
 	if (explain_foreign(name, "--", argument, error))
 		return error->code;
 	char candidates[512] = "";
-	for (size_t i = 0; i < NAME_COUNT; i++) {
+	for (size_t i = 0; i < run_option_count; i++) {
 		size_t length = strlen(candidates);
-		known[i] = names[i].name;
-		if (strncmp(names[i].name, name, strlen(name)) == 0)
-			snprintf(candidates + length, sizeof candidates - length, " --%s", names[i].name);
+		if (!run_options[i].text)
+			continue;
+		known[count++] = run_options[i].name;
+		if (strncmp(run_options[i].name, name, strlen(name)) == 0)
+			snprintf(candidates + length, sizeof candidates - length, " --%s", run_options[i].name);
 	}
 	if (candidates[0])
 		return error_set(error, EINVAL, "--%s is ambiguous:%s", value_excerpt(name).text, candidates);
@@ -144,20 +124,14 @@ static int explain_option(const char *word, int value, const char *argument, str
 			 nearest ? "did you mean --" : "see iaprof --help", nearest ? nearest : "", nearest ? "?" : "");
 }
 
-/* Returns the separator of a setting whose values accumulate, or NULL: the last value wins. */
-static const char *separator_of(const char *key)
-{
-	return strcmp(key, "pid") == 0 ? "," : strcmp(key, "plugin-path") == 0 ? ":" : NULL;
-}
-
-static int set_run_setting(struct configuration_layer *layer, const char *key, const char *value, const char *origin,
-			   struct error *error)
+/* separator: between this value and earlier ones; 0: it replaces them. */
+static int set_run_setting(struct configuration_layer *layer, const char *key, const char *value, char separator,
+			   const char *origin, struct error *error)
 {
 	struct setting *earlier = instance_find_setting(&layer->run, key);
 	if (!earlier)
 		return instance_add_setting(&layer->run, key, value, origin, error);
-	const char *separator = separator_of(key);
-	char *text = separator ? format_new("%s%s%s", earlier->value, separator, value) : strdup(value);
+	char *text = separator ? format_new("%s%c%s", earlier->value, separator, value) : strdup(value);
 	if (!text)
 		return out_of_memory(error);
 	free(earlier->value);
@@ -182,7 +156,7 @@ static int replace_text(char **text, const char *value, struct error *error)
 static int set_action(struct configuration *configuration, enum configuration_action action, struct error *error)
 {
 	if (configuration->action != ACTION_RUN && configuration->action != action)
-		return error_set(error, EINVAL, "--list, --check and --new-plugin are mutually exclusive");
+		return error_set(error, EINVAL, "--list and --check are mutually exclusive");
 	configuration->action = action;
 	return 0;
 }
@@ -192,20 +166,8 @@ static int take_difference(struct configuration_layer *layer, int argc, char **a
 {
 	if (optind >= argc || argv[optind][0] == '-')
 		return error_set(error, EINVAL, "--diff requires two files: --diff BEFORE AFTER");
-	int result = set_run_setting(layer, "before", optarg, "--diff", error);
-	return result < 0 ? result : set_run_setting(layer, "after", argv[optind++], "--diff", error);
-}
-
-/* Reads the second value of "--new-plugin KIND NAME". */
-static int take_new_plugin(struct configuration *configuration, int argc, char **argv, struct error *error)
-{
-	if (optind >= argc || argv[optind][0] == '-')
-		return error_set(error, EINVAL,
-				 "--new-plugin requires a kind and a name: --new-plugin source|sink|decoder NAME");
-	int result = set_action(configuration, ACTION_NEW_PLUGIN, error);
-	if (result == 0)
-		result = replace_text(&configuration->new_plugin_kind, optarg, error);
-	return result < 0 ? result : replace_text(&configuration->new_plugin_name, argv[optind++], error);
+	int result = set_run_setting(layer, "before", optarg, 0, "--diff", error);
+	return result < 0 ? result : set_run_setting(layer, "after", argv[optind++], 0, "--diff", error);
 }
 
 /* Returns the alias that a word "--NAME" or "--NAME=VALUE" names or abbreviates; NULL: none, or ambiguous. */
@@ -240,29 +202,7 @@ static int take_alias(struct configuration_layer *layer, const struct option_ali
 		return 0;
 	if (!equals && optind >= argc)
 		return error_set(error, EINVAL, "--%s needs a value", alias);
-	return set_run_setting(layer, alias, equals ? equals + 1 : argv[optind++], COMMAND_LINE, error);
-}
-
-/* Handles one option with its value in optarg. */
-static int take_option(struct configuration *configuration, struct configuration_layer *layer, int value,
-		       struct error *error)
-{
-	switch (value) {
-	case 'c':
-		return replace_text(&configuration->config_path, optarg, error);
-	case 's':
-		return add_instance(&layer->sources, optarg, "--source", error);
-	case 'k':
-		return add_instance(&layer->sinks, optarg, "--sink", error);
-	case OPTION_DECODER:
-		return add_instance(&layer->decoders, optarg, "--decoder", error);
-	case OPTION_LIST:
-		return set_action(configuration, ACTION_LIST, error);
-	case OPTION_CHECK:
-		return set_action(configuration, ACTION_CHECK, error);
-	default:
-		return set_run_setting(layer, find_option(value)->name, optarg, COMMAND_LINE, error);
-	}
+	return set_run_setting(layer, alias, equals ? equals + 1 : argv[optind++], 0, COMMAND_LINE, error);
 }
 
 int plugin_folders_add(const struct option_aliases *aliases, const char *folders, const char *origin,
@@ -282,58 +222,83 @@ static int take_help(struct configuration *configuration, char **argv, struct er
 	return replace_text(&configuration->help_plugin, plugin, error);
 }
 
+/* Handles "-v" and "-v -v". */
+static int count(struct configuration_layer *layer, const struct run_option *option, struct error *error)
+{
+	const struct setting *earlier = instance_find_setting(&layer->run, option->name);
+	return set_run_setting(layer, option->name, earlier ? "2" : "1", 0, COMMAND_LINE, error);
+}
+
+/* Handles one option with its value in optarg. */
+static int take_option(struct configuration *configuration, struct configuration_layer *layer,
+		       const struct run_option *option, int argc, char **argv, struct error *error)
+{
+	switch (option->action) {
+	case OPTION_SETS:
+	case OPTION_LISTS:
+		return set_run_setting(layer, option->name, optarg, option->separator, COMMAND_LINE, error);
+	case OPTION_ENABLES:
+		return set_run_setting(layer, option->name, "yes", 0, COMMAND_LINE, error);
+	case OPTION_COUNTS:
+		return count(layer, option, error);
+	case OPTION_SOURCE:
+		return add_instance(&layer->sources, optarg, "--source", error);
+	case OPTION_SINK:
+		return add_instance(&layer->sinks, optarg, "--sink", error);
+	case OPTION_DECODER:
+		return add_instance(&layer->decoders, optarg, "--decoder", error);
+	case OPTION_DIFF:
+		return take_difference(layer, argc, argv, error);
+	case OPTION_CONFIG:
+		return replace_text(&configuration->config_path, optarg, error);
+	case OPTION_LIST:
+		return set_action(configuration, ACTION_LIST, error);
+	case OPTION_CHECK:
+		return set_action(configuration, ACTION_CHECK, error);
+	case OPTION_HELP:
+		return take_help(configuration, argv, error);
+	case OPTION_VERSION:
+		configuration->action = ACTION_VERSION;
+		break;
+	}
+	return 0;
+}
+
+/* Returns whether an option makes the rest of the command line irrelevant. */
+static bool is_last(const struct run_option *option)
+{
+	return option->action == OPTION_HELP || option->action == OPTION_VERSION;
+}
+
 int command_line_read(struct configuration *configuration, struct configuration_layer *layer, int argc, char **argv,
 		      const struct option_aliases *aliases, struct error *error)
 {
-	int value, result = 0, verbosity = 0;
-	bool quiet = false, is_alias;
+	struct syntax syntax;
+	int value, result = 0;
+	bool is_alias;
 
+	make_syntax(&syntax);
 	opterr = 0;
 	optind = 0; /* resets getopt_long() of glibc, for callers that read several command lines */
-	while (result == 0 && (value = getopt_long(argc, argv, letters, names, NULL)) != -1) {
-		switch (value) {
-		case ':':
+	while (result == 0 && (value = getopt_long(argc, argv, syntax.letters, syntax.names, NULL)) != -1) {
+		const struct run_option *option = value == ':' || value == '?' ? NULL : find_option(value);
+		if (value == ':')
 			return error_set(error, EINVAL, "--%s requires a value", find_option(optopt)->name);
-		case '?':
+		if (value == '?') {
 			result = take_alias(layer, aliases, argc, argv, &is_alias, error);
 			if (!is_alias)
 				return explain_option(argv[optind - 1], optopt, value_of_rejected(argc, argv, optopt),
 						      error);
-			break;
-		case 'h':
-			return take_help(configuration, argv, error);
-		case OPTION_VERSION:
-			configuration->action = ACTION_VERSION;
-			return 0;
-		case 'v':
-			verbosity += verbosity < 2;
-			break;
-		case 'q':
-			quiet = true;
-			break;
-		case OPTION_CONTINUOUS:
-			result = set_run_setting(layer, "continuous", "yes", COMMAND_LINE, error);
-			break;
-		case OPTION_PLUGIN_PATH:
-			result = plugin_folders_add(aliases, optarg, "--plugin-path", error);
-			if (result == 0)
-				result = set_run_setting(layer, "plugin-path", optarg, COMMAND_LINE, error);
-			break;
-		case OPTION_NEW_PLUGIN:
-			result = take_new_plugin(configuration, argc, argv, error);
-			break;
-		case OPTION_DIFF:
-			result = take_difference(layer, argc, argv, error);
-			break;
-		default:
-			result = take_option(configuration, layer, value, error);
-			break;
+			continue;
 		}
+		/* For aliases that follow. */
+		if (!strcmp(option->name, "plugin-path"))
+			result = plugin_folders_add(aliases, optarg, "--plugin-path", error);
+		if (!result)
+			result = take_option(configuration, layer, option, argc, argv, error);
+		if (is_last(option))
+			return result;
 	}
-	if (result == 0 && verbosity > 0)
-		result = set_run_setting(layer, "verbose", verbosity == 1 ? "1" : "2", COMMAND_LINE, error);
-	if (result == 0 && quiet)
-		result = set_run_setting(layer, "quiet", "yes", COMMAND_LINE, error);
 	if (result == 0 && optind < argc)
 		configuration->command = argv + optind;
 	/* "iaprof -- top" and "iaprof /usr/bin/top" profile the program of that name. */

@@ -13,66 +13,13 @@
 #include "config/config_file.h"
 #include "config/instance_configuration.h"
 #include "config/layer.h"
-#include "config/option_table.h"
+#include "config/run_options.h"
 #include "config/value.h"
 
-/* Upper limit of durations, so that adding one to a time does not overflow. */
-#define YEAR 31536000000000000ULL
-#define MILLISECOND 1000000ULL
-/* Three quarters of what the unit of the service permits, which includes helper processes and buffers. */
-#define MEMORY_DEFAULT ((uint64_t)384 << 20)
-/* Budget of a continuous run, in percent of the CPU time of all CPUs. */
-#define BUDGET_DEFAULT 1.0
 #define BUDGET_MIN 0.001
-#define FINISH_WITHIN_DEFAULT (2000 * MILLISECOND)
 
 /* PID_MAX_LIMIT in include/linux/threads.h of Linux. */
 #define PID_MAX 4194304
-
-static const char *const scopes[] = { "system", "command", NULL };
-static const char *const children_choices[] = { "yes", "no", NULL };
-static const char *const normalizations[] = { "none", "total", "duration", NULL };
-
-/*
- * The options of the run itself; [iaprof] and the command line have the same names and the same checks. They are stored
- * in struct configuration.
- */
-#define RUN_OPTION(option_name, member, option_type, ...)                                                              \
-	{                                                                                                              \
-		.name = (option_name), .type = (option_type), .offset = offsetof(struct configuration, member),        \
-		__VA_ARGS__                                                                                            \
-	}
-
-static const struct iaprof_option run_options[] = {
-	RUN_OPTION("duration", duration, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR),
-	/* A plain number is in ms, for compatibility with the earlier profiler of this name. */
-	RUN_OPTION("interval", interval, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"),
-	RUN_OPTION("continuous", continuous, IAPROF_OPTION_BOOL),
-	RUN_OPTION("memory", memory, IAPROF_OPTION_SIZE, .minimum = 1 << 20),
-	RUN_OPTION("budget", values.budget, IAPROF_OPTION_STRING),
-	/* Must be less than the 30 s for which device code can be looked up (correlator/device_code.c). */
-	RUN_OPTION("hold", hold, IAPROF_OPTION_DURATION, .minimum = MILLISECOND, .maximum = 20 * 1000 * MILLISECOND),
-	RUN_OPTION("finish-within", finish_within, IAPROF_OPTION_DURATION, .minimum = 100 * MILLISECOND,
-		   .maximum = 3600 * 1000 * MILLISECOND),
-	RUN_OPTION("scope", values.scope, IAPROF_OPTION_CHOICE, .choices = scopes),
-	RUN_OPTION("pid", values.pids, IAPROF_OPTION_STRING),
-	RUN_OPTION("children", values.children, IAPROF_OPTION_CHOICE, .choices = children_choices),
-	RUN_OPTION("cgroup", cgroup, IAPROF_OPTION_STRING),
-	RUN_OPTION("container", container, IAPROF_OPTION_STRING),
-	RUN_OPTION("debuginfod", debuginfod, IAPROF_OPTION_STRING),
-	RUN_OPTION("output", output, IAPROF_OPTION_STRING),
-	RUN_OPTION("record", record_path, IAPROF_OPTION_STRING),
-	RUN_OPTION("replay", replay_path, IAPROF_OPTION_STRING),
-	RUN_OPTION("before", before_path, IAPROF_OPTION_STRING), /* --diff is both of these */
-	RUN_OPTION("after", after_path, IAPROF_OPTION_STRING),
-	RUN_OPTION("normalize", normalization, IAPROF_OPTION_CHOICE, .choices = normalizations),
-	RUN_OPTION("verbose", values.verbose, IAPROF_OPTION_UINT, .maximum = 2),
-	RUN_OPTION("quiet", values.quiet, IAPROF_OPTION_BOOL),
-	RUN_OPTION("plugin-path", values.plugin_path, IAPROF_OPTION_STRING),
-};
-
-static const struct option_table run_table = { run_options, sizeof run_options / sizeof *run_options,
-					       sizeof *run_options };
 
 /* Options that contradict each other. */
 static const char *const exclusive_pairs[][2] = {
@@ -91,10 +38,8 @@ void configuration_layer_release(struct configuration_layer *layer)
 void configuration_free(struct configuration *configuration)
 {
 	free(configuration->help_plugin);
-	free(configuration->new_plugin_kind);
-	free(configuration->new_plugin_name);
 	free(configuration->config_path);
-	option_table_release(&run_table, configuration);
+	option_table_release(run_option_keys(), configuration);
 	instance_release(&configuration->record);
 	array_free(&configuration->pids);
 	for (size_t i = 0; i < configuration->source_settings.count; i++)
@@ -134,7 +79,7 @@ static int read_pids(struct configuration *configuration, const char *text, stru
 static bool is_own(const char *key)
 {
 	struct iaprof_option option;
-	return option_table_find(&run_table, key, &option);
+	return option_table_find(run_option_keys(), key, &option);
 }
 
 /* Returns whether a key is an option of a source. */
@@ -168,7 +113,7 @@ static int check_settings(const struct instance_configuration *run, const struct
 		const struct setting *setting = &run->settings.items[i];
 		if (is_alias(aliases, setting->key))
 			continue; /* checked with the source's option table */
-		int result = option_table_set(&run_table, &scratch, setting->key, setting->value, error);
+		int result = option_table_set(run_option_keys(), &scratch, setting->key, setting->value, error);
 		if (result == 0 && strcmp(setting->key, "pid") == 0)
 			result = read_pids(&scratch, setting->value, error);
 		else if (result == 0 && strcmp(setting->key, "debuginfod") == 0)
@@ -355,16 +300,10 @@ static int read_record(struct configuration *configuration, const char *origin, 
 	return result;
 }
 
-/* Reads "0.1%", a share of the CPU time of all CPUs, or "none". */
-static int read_budget(struct configuration *configuration, const struct setting *setting, struct error *error)
+/* Stores the budget, "0.1%" or "none", as a share of the CPU time of all CPUs. origin: NULL for the default. */
+static int read_budget(struct configuration *configuration, const char *origin, struct error *error)
 {
 	const char *text = configuration->values.budget;
-	if (!setting) {
-		configuration->budget = configuration->continuous ? BUDGET_DEFAULT / 100 : 0;
-		return 0;
-	}
-	if (!configuration->continuous)
-		return error_set(error, EINVAL, "budget (%s) requires continuous", setting->origin);
 	if (!strcmp(text, "none"))
 		return 0;
 	size_t length = strlen(text);
@@ -376,43 +315,59 @@ static int read_budget(struct configuration *configuration, const struct setting
 	number[length - has_sign] = '\0';
 	if (!has_sign || value_parse_double(number, &percent) || percent < BUDGET_MIN || percent > 100)
 		return error_set(error, EINVAL, "%s: budget: '%s' is not a share of CPU time (%g%% to 100%%, or none)",
-				 setting->origin, value_excerpt(text).text, BUDGET_MIN);
+				 origin, value_excerpt(text).text, BUDGET_MIN);
 	configuration->budget = percent / 100;
 	return 0;
+}
+
+/* Stores what is set, and defaults of the rest. */
+static int set_keys(struct configuration *configuration, const struct configuration_layer *file,
+		    const struct configuration_layer *command_line, struct error *error)
+{
+	const struct option_table *keys = run_option_keys();
+	int result = option_table_set_defaults(keys, configuration, error);
+	for (size_t i = 0; !result && i < keys->count; i++) {
+		const struct setting *setting = choose(file, command_line, keys->options[i].name);
+		if (setting)
+			result = option_table_set(keys, configuration, setting->key, setting->value, error);
+	}
+	return result;
+}
+
+/* Rejects a setting that only another one gives a meaning. */
+static int check_dependent(const struct setting *setting, bool has_meaning, const char *other, struct error *error)
+{
+	return !setting || has_meaning
+		       ? 0
+		       : error_set(error, EINVAL, "%s (%s) requires %s", setting->key, setting->origin, other);
 }
 
 /* Stores the effective values. */
 static int set_run_values(struct configuration *configuration, const struct configuration_layer *file,
 			  const struct configuration_layer *command_line, struct error *error)
 {
-	for (size_t i = 0; i < run_table.count; i++) {
-		const struct setting *setting = choose(file, command_line, run_options[i].name);
-		int result =
-			setting ? option_table_set(&run_table, configuration, setting->key, setting->value, error) : 0;
-		if (result < 0)
-			return result;
-	}
-	configuration->limits_finish = configuration->finish_within;
-	if (!configuration->limits_finish)
-		configuration->finish_within = FINISH_WITHIN_DEFAULT;
-	const struct setting *memory = choose(file, command_line, "memory");
-	if (memory && !configuration->continuous)
-		return error_set(error, EINVAL, "memory (%s) requires continuous", memory->origin);
-	if (!configuration->memory)
-		configuration->memory = MEMORY_DEFAULT;
-	int result = read_budget(configuration, choose(file, command_line, "budget"), error);
-	if (result < 0)
-		return result;
+	const struct setting *budget = choose(file, command_line, "budget");
+	const struct setting *record = choose(file, command_line, "record");
+	int result = set_keys(configuration, file, command_line, error);
+	if (!result)
+		result = check_dependent(choose(file, command_line, "memory"), configuration->continuous, "continuous",
+					 error);
+	if (!result)
+		result = check_dependent(budget, configuration->continuous, "continuous", error);
+	if (!result && configuration->continuous)
+		result = read_budget(configuration, budget ? budget->origin : NULL, error);
+	if (!result && record)
+		result = read_record(configuration, record->origin, error);
+	if (!result)
+		result = check_dependent(choose(file, command_line, "children"),
+					 configuration->values.pids || instance_find_setting(&file->run, "pid"),
+					 "--pid", error);
+	configuration->limits_finish = choose(file, command_line, "finish-within");
 	configuration->scope = configuration->values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
 	configuration->verbosity = configuration->values.quiet ? -1 : (int)configuration->values.verbose;
-	const struct setting *record = choose(file, command_line, "record");
-	result = record ? read_record(configuration, record->origin, error) : 0;
 	configuration->without_children = configuration->values.children != 0;
 	if (configuration->cgroup || configuration->container)
 		configuration->scope = IAPROF_SCOPE_CGROUP;
-	const struct setting *children = choose(file, command_line, "children");
-	if (result == 0 && children && !configuration->values.pids && !instance_find_setting(&file->run, "pid"))
-		return error_set(error, EINVAL, "children (%s) requires --pid", children->origin);
 	if (result < 0 || !configuration->values.pids)
 		return result;
 	configuration->scope = IAPROF_SCOPE_PIDS;

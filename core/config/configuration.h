@@ -32,25 +32,23 @@ struct instance_list {
 
 enum configuration_action {
 	ACTION_RUN,
-	ACTION_CHECK,      /* --check: validate, probe, report what is missing; no run */
-	ACTION_LIST,       /* --list: list plugins */
-	ACTION_HELP,       /* --help [PLUGIN] */
-	ACTION_NEW_PLUGIN, /* --new-plugin KIND NAME */
+	ACTION_CHECK, /* --check: validate, probe, report what is missing; no run */
+	ACTION_LIST,  /* --list: list plugins */
+	ACTION_HELP,  /* --help [PLUGIN] */
 	ACTION_VERSION
 };
 
 struct configuration {
 	enum configuration_action action;
-	char *help_plugin;                       /* --help PLUGIN; NULL: iaprof itself */
-	char *new_plugin_kind, *new_plugin_name; /* --new-plugin KIND NAME; else NULL */
-	char *config_path;                       /* of -c; NULL if none */
-	bool config_was_found;                   /* -c has a name without a folder, which was looked up */
-	uint64_t duration;                       /* ns, 0: until the command ends or Ctrl-C */
-	uint64_t interval;                       /* ns, 0: one profile at the end */
-	bool continuous;                         /* run without end, in intervals */
-	uint64_t memory;                         /* bytes: limit of a continuous run */
-	double budget;                           /* share of all CPU time that a continuous run may use; 0: no limit */
-	uint64_t hold;                           /* ns, 0: the correlator's default */
+	char *help_plugin;      /* --help PLUGIN; NULL: iaprof itself */
+	char *config_path;      /* of -c; NULL if none */
+	bool config_was_found;  /* -c has a name without a folder, which was looked up */
+	uint64_t duration;      /* ns, 0: until the command ends or Ctrl-C */
+	uint64_t interval;      /* ns, 0: one profile at the end */
+	bool continuous;        /* run without end, in intervals */
+	uint64_t memory;        /* bytes: limit of a continuous run */
+	double budget;          /* share of all CPU time that a continuous run may use; 0: no limit */
+	uint64_t hold;          /* ns, 0: the correlator's default */
 	uint64_t finish_within; /* longest time for symbols, and then for sinks, at the end of the run, ns */
 	bool limits_finish;     /* finish_within was set: it applies to replays, too */
 	int scope;              /* enum iaprof_scope */

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "config/option_value.h"
+#include "config/run_options.h"
 #include "config/value.h"
 #include "text/printable.h"
 
@@ -46,8 +47,17 @@ static void write_default(const struct iaprof_option *option, FILE *file)
 		fprintf(file, " %s", option->unit);
 }
 
-/* Returns help, range and default as sentences on one line, which the caller frees; NULL when out of memory. */
-static char *describe_option(const struct iaprof_option *option)
+/* Writes a sentence with a full stop, and its first word capitalized, unless it is one like "eBPF". */
+static void write_sentence(const char *text, FILE *file)
+{
+	size_t length = strlen(text);
+	bool is_word = islower((unsigned char)text[0]) && !isupper((unsigned char)text[1]);
+	fputc(is_word ? toupper((unsigned char)text[0]) : text[0], file);
+	fprintf(file, "%s%s", text + 1, text[length - 1] == '.' ? "" : ".");
+}
+
+/* Returns text, and the range and default of an option, on one line, which the caller frees; NULL: out of memory. */
+static char *describe_option(const struct iaprof_option *option, const char *description, bool has_default)
 {
 	char *text = NULL;
 	size_t size;
@@ -56,19 +66,17 @@ static char *describe_option(const struct iaprof_option *option)
 
 	if (!file)
 		return NULL;
-	size_t length = strlen(option->help);
-	/* Capitalises the first word, but not one like "eBPF". */
-	bool is_word = islower((unsigned char)option->help[0]) && !isupper((unsigned char)option->help[1]);
-	fputc(is_word ? toupper((unsigned char)option->help[0]) : option->help[0], file);
-	fprintf(file, "%s%s", option->help + 1, option->help[length - 1] == '.' ? "" : ".");
+	write_sentence(description, file);
 	option_format_range(option, range, sizeof range);
 	if (range[0])
 		fprintf(file, " Range: %s.", range);
 	if (option->type == IAPROF_OPTION_DURATION && option->unit)
 		fprintf(file, " Without a unit: %s.", option->unit);
-	fputs(" Default: ", file);
-	write_default(option, file);
-	fputc('.', file);
+	if (has_default) {
+		fputs(" Default: ", file);
+		write_default(option, file);
+		fputc('.', file);
+	}
 	if (fclose(file) != 0) {
 		free(text);
 		return NULL;
@@ -101,11 +109,11 @@ static void write_wrapped(const char *text, size_t first_column, size_t column, 
 }
 
 /*
- * Writes an option, whose texts are those of a plugin. left: its syntax up to the placeholder of the value; right: its
- * description, which is made printable, NULL: out of memory.
+ * Writes an option. left: its syntax up to the placeholder of the value; placeholder: NULL for that of the option;
+ * right: its description, NULL: out of memory. All of it is made printable: texts may be those of a plugin.
  */
-static void write_described(const struct iaprof_option *option, const char *left, char *right, size_t first_column,
-			    FILE *file)
+static void write_described(const struct iaprof_option *option, const char *left, const char *placeholder, char *right,
+			    size_t first_column, FILE *file)
 {
 	char *text CLEANUP_FREE = NULL;
 	size_t size = 0;
@@ -113,7 +121,10 @@ static void write_described(const struct iaprof_option *option, const char *left
 	if (!memory)
 		return;
 	fputs(left, memory);
-	write_placeholder(option, memory);
+	if (placeholder)
+		fputs(placeholder, memory);
+	else
+		write_placeholder(option, memory);
 	if (fclose(memory) != 0 || !right)
 		return;
 	text_make_printable(text);
@@ -131,17 +142,29 @@ void option_table_describe(const struct option_table *table, FILE *file)
 	for (size_t i = 0; i < table->count; i++) {
 		struct iaprof_option option = option_at(table, i);
 		char left[NAME_SIZE];
-		char *right CLEANUP_FREE = describe_option(&option);
+		char *right CLEANUP_FREE = describe_option(&option, option.help, true);
 		snprintf(left, sizeof left, "  %s=", option.name);
-		write_described(&option, left, right, HELP_COLUMN, file);
+		write_described(&option, left, NULL, right, HELP_COLUMN, file);
 	}
 }
 
 void option_describe_alias(const struct iaprof_option *option, const char *plugin, FILE *file)
 {
 	char left[NAME_SIZE];
-	char *what CLEANUP_FREE = describe_option(option);
+	char *what CLEANUP_FREE = describe_option(option, option->help, true);
 	char *right CLEANUP_FREE = what ? format_new("%s Sets key %s of source %s.", what, option->name, plugin) : NULL;
 	snprintf(left, sizeof left, "      --%s ", option->alias);
-	write_described(option, left, right, USAGE_COLUMN, file);
+	write_described(option, left, NULL, right, USAGE_COLUMN, file);
+}
+
+void run_option_describe(const struct run_option *option, FILE *file)
+{
+	static const struct iaprof_option none;
+	bool is_choice = option->key.type == IAPROF_OPTION_CHOICE, has_value = is_choice || option->argument;
+	/* The value of a key that a flag sets is none of the command line. */
+	const struct iaprof_option *key = has_value ? &option->key : &none;
+	char left[NAME_SIZE], letter[] = { '-', option->letter, ',', '\0' };
+	char *right CLEANUP_FREE = describe_option(key, option->text, is_choice || key->default_value);
+	snprintf(left, sizeof left, "  %-3s --%s%s", option->letter ? letter : "", option->name, has_value ? " " : "");
+	write_described(key, left, is_choice ? NULL : has_value ? option->argument : "", right, USAGE_COLUMN, file);
 }

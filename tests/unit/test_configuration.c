@@ -280,17 +280,9 @@ TEST(refuses_bad_command_lines)
 		{ { "-vx" }, "unknown option -x: see iaprof --help" },
 		{ { "-\xc3\xa4" }, "unknown option (not an ASCII letter): see iaprof --help" },
 		{ { "--=x" },
-		  "-- is ambiguous: --config --source --sink --decoder --duration "
-		  "--interval --continuous --memory --budget --hold --finish-within --pid --children --cgroup "
-		  "--container "
-		  "--debuginfod "
-		  "--scope "
-		  "--output --record "
-		  "--replay "
-		  "--diff "
-		  "--normalize --plugin-path --new-plugin --list --check "
-		  "--help "
-		  "--version --verbose "
+		  "-- is ambiguous: --pid --children --cgroup --container --scope --duration --source --hold "
+		  "--finish-within --sink --output --interval --continuous --memory --budget --record --replay --diff "
+		  "--normalize --decoder --debuginfod --config --plugin-path --check --list --help --version --verbose "
 		  "--quiet" },
 		{ { "--list=all" }, "--list does not take a value" },
 		{ { "-d" }, "--duration requires a value" },
@@ -328,7 +320,7 @@ TEST(refuses_bad_command_lines)
 		{ { "-q", "-v" }, "verbose (command line) and quiet (command line) are mutually exclusive" },
 		{ { "-o", "" }, "command line: output: missing file name" },
 		{ { "--record", "" }, "command line: record: missing file name" },
-		{ { "--list", "--check" }, "--list, --check and --new-plugin are mutually exclusive" },
+		{ { "--list", "--check" }, "--list and --check are mutually exclusive" },
 		{ { "--list", "true" }, "--list does not take a command" },
 		{ { "--replay", "f", "-s", "cpu-stack" },
 		  "replay (command line) and source (--source) are mutually exclusive" },
@@ -512,11 +504,10 @@ TEST(refuses_bad_files)
 		FILE_CASE("[iaprof]\n\ndurtion = 3s\n", "x.ini:3: unknown key 'durtion': did you mean 'duration'?"),
 		FILE_CASE("[iaprof]\nduration = 0\n", "x.ini:2: duration: 0 is out of range (1ms to 8760h)"),
 		FILE_CASE("[iaprof]\nlist = yes\n",
-			  "x.ini:2: unknown key 'list' (keys: duration, interval, continuous, memory, budget, hold, "
-			  "finish-within, "
-			  "scope, pid, "
-			  "children, cgroup, container, debuginfod, "
-			  "output, record, replay, before, after, normalize, verbose, quiet, plugin-path)"),
+			  "x.ini:2: unknown key 'list' (keys: pid, children, cgroup, container, scope, duration, hold, "
+			  "finish-within, output, interval, continuous, memory, budget, record, replay, before, after, "
+			  "normalize, "
+			  "debuginfod, plugin-path, verbose, quiet)"),
 		FILE_CASE("[iaprof]\nverbose = 3\n", "x.ini:2: verbose: 3 is out of range (0 to 2)"),
 		FILE_CASE("[iaprof]\noutput =\n", "x.ini:2: output: missing file name"),
 		FILE_CASE("[iaprof]\npid = 1,a\n", "x.ini:2: pid: 'a' is not a process ID (1 to 4194304)"),
