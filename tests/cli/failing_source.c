@@ -4,6 +4,7 @@
  * sends the malformed record that record= names. It can also print in each callback, and pass NULL to the host.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,9 +29,9 @@ enum record_fault { RIGHT, SHORT, UNALIGNED, LONG, TYPE_ZERO, COUNT_ZERO, BACKWA
 static const char *const record_faults[] = { "right",      "short",     "unaligned", "long", "type-zero",
 					     "count-zero", "backwards", "no-bytes",  NULL };
 
-/* What it does for ever, or until its thread is stopped. */
-enum flood { NO_FLOOD, RECORDS, MESSAGES };
-static const char *const floods[] = { "nothing", "records", "messages", NULL };
+/* What it does for ever, or until its thread is stopped; once: overwrites shared memory. */
+enum flood { NO_FLOOD, RECORDS, MESSAGES, MEMORY };
+static const char *const floods[] = { "nothing", "records", "messages", "memory", NULL };
 
 struct source {
 	const struct iaprof_host *host;
@@ -59,9 +60,25 @@ static const struct iaprof_option options[] = {
 
 static int send_sample(const struct source *source, enum record_fault fault);
 
+/* Overwrites all memory that other processes may have, too. */
+static void overwrite_memory(void)
+{
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	while (maps && fgets(line, sizeof line, maps)) {
+		uintptr_t begin, end;
+		if (strstr(line, " rw-s ") && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &begin, &end) == 2)
+			memset((void *)begin, 0xa5, end - begin);
+	}
+	if (maps)
+		fclose(maps);
+}
+
 static void flood(const struct source *source)
 {
 	const struct iaprof_host *host = source->host;
+	if (source->floods == MEMORY)
+		return overwrite_memory();
 	while (!source->stopping || !__atomic_load_n(source->stopping, __ATOMIC_ACQUIRE))
 		if (source->floods == RECORDS) {
 			send_sample(source, RIGHT);

@@ -189,6 +189,14 @@ def check_stop(folder, *arguments):
     return ended
 
 
+@case('a plugin that overwrites shared memory harms itself alone')
+def overwrites_memory():
+    ended = run('run', '-q', '-s', f'{FAILING_SOURCE}.one:samples=7', '-s', f'{FAILING_SOURCE}.two:in=start,floods=memory', '-k',
+                'folded:output=out', '-k', f'{FAILING_SINK}:output=half', '-d', '300ms')
+    require(re.fullmatch(r'iaprof: source failing-source\.two: .*\n', ended.stderr), ended.stderr)
+    equal((ended.returncode, read('run/out'), read('run/half')), (FAILED, 'sampled program 7\n', 'half\n'), 'status and outputs')
+
+
 @case('sources that hang when they are stopped do not cost others symbols', needs=[no_sanitizer, needs_sampling])
 def stop_leaves_symbols():
     ended = check_stop('run', '--scope', 'command', LOAD, 'shares', '300')

@@ -3,6 +3,8 @@
 #include "run/isolation/isolated_process.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -287,6 +289,22 @@ static bool make_services(struct isolated_process *process)
 	return true;
 }
 
+/* Shared memory of iaprof and of other plugins is not the plugin's to write to. */
+static void unmap_shared_memory(const struct isolated_process *process)
+{
+	char line[PATH_MAX + 256];
+	CLEANUP_FCLOSE FILE *maps = fopen("/proc/self/maps", "re");
+	while (maps && fgets(line, sizeof line, maps)) {
+		uintptr_t begin, end;
+		char is_writable, is_shared;
+		bool is_known = sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*c%c%*c%c", &begin, &end, &is_writable,
+				       &is_shared) == 4;
+		if (is_known && is_writable == 'w' && is_shared == 's' && begin != (uintptr_t)process->ring &&
+		    begin != (uintptr_t)process->memory)
+			munmap((void *)begin, end - begin);
+	}
+}
+
 /* Its description has been read in another process. */
 static void load_code(const struct isolated_process *process)
 {
@@ -305,6 +323,7 @@ void isolated_process_run(struct isolated_process *process)
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
 	hold_signals();
 	plugin_call_isolate(report_end, note_callback);
+	unmap_shared_memory(process);
 	load_code(process);
 	if (!make_services(process) || thread_start(&serving.mover, move_records, process) ||
 	    loop_watch_descriptor(process->services.loop, process->channel, EPOLLIN, serve, &serving, NULL))
