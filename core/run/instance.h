@@ -13,12 +13,12 @@
 #include "base/array.h"
 #include "bus/bus.h"
 #include "bus/intern.h"
+#include "bus/loop.h"
 #include "bus/refused.h"
 #include "config/configuration.h"
 #include "plugin/decoder.h"
 #include "plugin/loader.h"
 #include "plugin/plugin_call.h"
-#include "run/loop.h"
 #include "run/output/output.h"
 
 struct instance;

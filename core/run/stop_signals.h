@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "run/loop.h"
+#include "bus/loop.h"
 
 /*
  * Handles the signals by waking the loop, even if iaprof's caller ignores them, except SIGHUP; ignores SIGPIPE: a

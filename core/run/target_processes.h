@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "run/loop.h"
+#include "bus/loop.h"
 
 /* Initialise with {0}. */
 struct target_processes {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The epoll loop: see loop.h. */
-#include "run/loop.h"
+#include "bus/loop.h"
 
 #include <errno.h>
 #include <stdbool.h>
