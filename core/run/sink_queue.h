@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "bus/bus.h"
+#include "bus/snapshot.h"
 #include "run/instance.h"
-#include "profile/snapshot.h"
 
 struct sink_queue;
 

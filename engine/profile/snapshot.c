@@ -4,24 +4,26 @@
 
 #include <stdlib.h>
 
-struct snapshot *snapshot_reference(struct snapshot *snapshot)
-{
-	atomic_fetch_add_explicit(&snapshot->references, 1, memory_order_relaxed);
-	return snapshot;
-}
+/* Owns the profile's arrays, and shares the texts of frames. */
+struct profile_copy {
+	struct snapshot shared;
+	struct snapshot_memory memory;
+	struct frame_texts *texts;
+	struct iaprof_activity activity;       /* belongs to the profile, if requested */
+	struct iaprof_value_type *value_types; /* belongs to the profile */
+};
 
-void snapshot_release(struct snapshot *snapshot)
+static void free_copy(struct snapshot *shared)
 {
-	if (!snapshot || atomic_fetch_sub_explicit(&snapshot->references, 1, memory_order_acq_rel) != 1)
-		return;
+	struct profile_copy *snapshot = (struct profile_copy *)shared;
 	snapshot_memory_free(&snapshot->memory);
 	frame_texts_release(snapshot->texts);
 	free(snapshot);
 }
 
-static void copy_loss(struct snapshot *snapshot, const struct loss *loss)
+static void copy_loss(struct profile_copy *snapshot, const struct loss *loss)
 {
-	struct iaprof_profile *profile = &snapshot->profile;
+	struct iaprof_profile *profile = &snapshot->shared.profile;
 	struct iaprof_lost *copies = snapshot_allocate(&snapshot->memory, loss->entries.count, sizeof *copies);
 	profile->lost = copies;
 	profile->lost_size = sizeof *copies;
@@ -47,7 +49,7 @@ static void copy_loss(struct snapshot *snapshot, const struct loss *loss)
 #define DEVICE_NAME_SIZE 256
 
 /* Returns the names of all devices; NULL if there are none. */
-static const char *copy_device_names(struct snapshot *snapshot, const struct sampled_devices *devices)
+static const char *copy_device_names(struct profile_copy *snapshot, const struct sampled_devices *devices)
 {
 	size_t count = devices ? devices->items.count : 0;
 	char *names = count ? snapshot_allocate(&snapshot->memory, count, DEVICE_NAME_SIZE) : NULL;
@@ -71,12 +73,12 @@ static struct iaprof_span copy_span(const struct frame_table *table, const struc
 	return origin->span ? table->spans.items[origin->span - 1].key : (struct iaprof_span){ 0 };
 }
 
-static void copy_stacks(struct snapshot *snapshot, const struct frame_table *table,
+static void copy_stacks(struct profile_copy *snapshot, const struct frame_table *table,
 			const struct sampled_devices *devices)
 {
 	const char *device_names = copy_device_names(snapshot, devices);
 	struct snapshot_memory *memory = &snapshot->memory;
-	struct iaprof_profile *profile = &snapshot->profile;
+	struct iaprof_profile *profile = &snapshot->shared.profile;
 	const uint32_t *stack_frames = snapshot_copy(memory, table->stack_frames.items, table->stack_frames.count,
 						     sizeof *table->stack_frames.items);
 	struct iaprof_stack *stacks = snapshot_allocate(memory, table->stacks.count, sizeof *stacks);
@@ -97,9 +99,9 @@ static void copy_stacks(struct snapshot *snapshot, const struct frame_table *tab
 	profile->module_size = sizeof *table->modules.items;
 }
 
-static void copy_values(struct snapshot *snapshot, const struct value_table *table)
+static void copy_values(struct profile_copy *snapshot, const struct value_table *table)
 {
-	struct iaprof_profile *profile = &snapshot->profile;
+	struct iaprof_profile *profile = &snapshot->shared.profile;
 	struct iaprof_value *copies = snapshot_allocate(&snapshot->memory, table->entries.count, sizeof *copies);
 	bool total = profile->flags & IAPROF_PROFILE_TOTAL;
 	for (size_t i = 0; copies && i < table->entries.count; i++) {
@@ -116,7 +118,7 @@ static void copy_values(struct snapshot *snapshot, const struct value_table *tab
 }
 
 /* Converts the numbers of slots to the times at which they begin. */
-static struct iaprof_time_value *copy_sums(struct snapshot *snapshot, const struct time_table *table,
+static struct iaprof_time_value *copy_sums(struct profile_copy *snapshot, const struct time_table *table,
 					   const struct time_sums *sums)
 {
 	struct iaprof_time_value *copy =
@@ -126,9 +128,9 @@ static struct iaprof_time_value *copy_sums(struct snapshot *snapshot, const stru
 	return copy;
 }
 
-static void copy_times(struct snapshot *snapshot, const struct time_table *table)
+static void copy_times(struct profile_copy *snapshot, const struct time_table *table)
 {
-	struct iaprof_profile *profile = &snapshot->profile;
+	struct iaprof_profile *profile = &snapshot->shared.profile;
 	if (!table || !table->resolution || !(profile->flags & IAPROF_PROFILE_TOTAL))
 		return;
 	profile->times = copy_sums(snapshot, table, &table->stacks);
@@ -145,12 +147,13 @@ static void copy_times(struct snapshot *snapshot, const struct time_table *table
 
 struct snapshot *snapshot_new(const struct snapshot_content *content)
 {
-	struct snapshot *snapshot = calloc(1, sizeof *snapshot);
+	struct profile_copy *snapshot = calloc(1, sizeof *snapshot);
 	if (!snapshot)
 		return NULL;
-	atomic_init(&snapshot->references, 1);
+	atomic_init(&snapshot->shared.references, 1);
+	snapshot->shared.free = free_copy;
 	snapshot->texts = frame_texts_reference(content->frames->texts);
-	struct iaprof_profile *profile = &snapshot->profile;
+	struct iaprof_profile *profile = &snapshot->shared.profile;
 	profile->size = sizeof *profile;
 	profile->flags = content->total ? IAPROF_PROFILE_TOTAL : 0;
 	profile->value_types = snapshot->value_types = snapshot_copy(
@@ -170,9 +173,9 @@ struct snapshot *snapshot_new(const struct snapshot_content *content)
 		run_activity_copy(content->activity, content->timeline, &snapshot->memory, &snapshot->activity);
 		profile->activity = &snapshot->activity;
 	}
-	snapshot->size = sizeof *snapshot + snapshot->memory.size;
+	snapshot->shared.size = sizeof *snapshot + snapshot->memory.size;
 	if (!snapshot->memory.failed)
-		return snapshot;
-	snapshot_release(snapshot);
+		return &snapshot->shared;
+	free_copy(&snapshot->shared);
 	return NULL;
 }

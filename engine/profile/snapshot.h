@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A copy of the profile at one point in time, so that sinks can read it on their own threads. */
+/* Copies the profile out of the collector's tables. */
 #pragma once
 
-#include <stdatomic.h>
-#include <iaprof/profile.h>
-
+#include "bus/snapshot.h"
 #include "profile/run_activity.h"
 #include "symbolizer/frame_table.h"
 #include "profile/loss.h"
 #include "profile/time_table.h"
 #include "profile/value_table.h"
-
-/* Immutable except for its reference count. Owns profile's arrays, and shares the texts of frames. */
-struct snapshot {
-	atomic_uint references;
-	size_t size; /* bytes of memory */
-	struct snapshot_memory memory;
-	struct frame_texts *texts;
-	struct iaprof_profile profile;
-	struct iaprof_activity activity;       /* belongs to profile, if requested */
-	struct iaprof_value_type *value_types; /* belongs to profile */
-};
 
 /* Inputs of a snapshot. */
 struct snapshot_content {
@@ -40,5 +27,3 @@ struct snapshot_content {
 
 /* Returns NULL when out of memory. The caller sets profile.interval, begin, end and flags. */
 struct snapshot *snapshot_new(const struct snapshot_content *content);
-struct snapshot *snapshot_reference(struct snapshot *snapshot);
-void snapshot_release(struct snapshot *snapshot);

@@ -97,11 +97,17 @@ static struct block *make_block(uint32_t id)
 #define PROFILE_SIZE 1000
 #define PROFILES_CAPACITY 10240
 
+static void free_snapshot(struct snapshot *snapshot)
+{
+	free(snapshot);
+}
+
 static void push_profile(struct sink_queue *queue, uint32_t interval, uint32_t flags, size_t size)
 {
 	struct snapshot *snapshot = calloc(1, sizeof *snapshot);
 	ck_assert_ptr_nonnull(snapshot);
 	atomic_init(&snapshot->references, 1);
+	snapshot->free = free_snapshot;
 	snapshot->size = size;
 	snapshot->profile.interval = interval;
 	snapshot->profile.flags = flags;

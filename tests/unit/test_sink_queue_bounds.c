@@ -210,11 +210,17 @@ static void push_samples(uint32_t value_type, uint64_t count, uint64_t value, si
 	push(make_block(&sample, sizeof sample, size));
 }
 
+static void free_snapshot(struct snapshot *snapshot)
+{
+	free(snapshot);
+}
+
 static void push_profile(uint32_t interval, uint32_t flags, size_t size)
 {
 	struct snapshot *snapshot = calloc(1, sizeof *snapshot);
 	ck_assert_ptr_nonnull(snapshot);
 	atomic_init(&snapshot->references, 1);
+	snapshot->free = free_snapshot;
 	snapshot->size = size;
 	snapshot->profile.interval = interval;
 	snapshot->profile.flags = flags;
