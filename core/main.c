@@ -13,6 +13,7 @@
 #include "config/configuration.h"
 #include "config/help.h"
 #include "config/build_paths.h"
+#include "engine.h"
 #include "plugin/option_aliases.h"
 #include "plugin/plugin_call.h"
 #include "plugin/plugin_description.h"
@@ -92,8 +93,10 @@ static enum exit_status act(const struct configuration *configuration, struct re
 	case ACTION_CHECK:
 		return run_check(configuration, registry);
 	default:
-		return run(configuration, registry,
-			   &(struct run_reload){ .read = read_configuration, .context = origin });
+		return run(configuration, &(struct run_parts){ .registry = registry,
+							       .engine = &engine_functions,
+							       .read = read_configuration,
+							       .context = origin });
 	}
 }
 

@@ -144,7 +144,7 @@ int instance_records(struct instance *instance, const struct iaprof_batch *batch
 int instance_profile(struct instance *instance, const struct iaprof_profile *profile);
 
 /* Calls the instance's callback for unwind tables; one of table and process is not NULL. Loop thread. */
-void instance_unwind(struct instance *instance, const struct iaprof_unwind_table *table,
+void instance_unwind(void *instance, const struct iaprof_unwind_table *table,
 		     const struct iaprof_unwind_process *process);
 
 /* Calls the instance's callback for mapped files. Loop thread. */

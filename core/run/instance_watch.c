@@ -147,9 +147,10 @@ static void host_unwind_process(const struct iaprof_host *host, uint32_t pid, ui
 		instance->services->unwind_process(instance->services->context, pid, execution);
 }
 
-void instance_unwind(struct instance *instance, const struct iaprof_unwind_table *table,
+void instance_unwind(void *context, const struct iaprof_unwind_table *table,
 		     const struct iaprof_unwind_process *process)
 {
+	struct instance *instance = context;
 	if (!instance->prepared || atomic_load(&instance->finished))
 		return;
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "unwind");

@@ -31,27 +31,26 @@ static int collect(struct run *run, struct error *error)
 }
 
 /* Replays the baseline of --diff. */
-static enum exit_status run_before(struct run *before, const struct run *after, struct registry *registry,
-				   struct error *error)
+static enum exit_status run_before(struct run *before, const struct run *after, struct error *error)
 {
 	before->setup.is_before = true;
-	enum exit_status status = run_configure(before, registry, error);
+	enum exit_status status = run_configure(before, error);
 	before->requests = run_requests(after);
 	before->time_resolution = run_time_resolution(after);
-	if (status == EXIT_STATUS_COMPLETE && (collect(before, error) || !before->result.profile))
+	if (status == EXIT_STATUS_COMPLETE && (collect(before, error) || !before->result.engine.profile))
 		status = EXIT_STATUS_FAILED;
 	return status;
 }
 
-static enum exit_status run_once(const struct configuration *configuration, struct registry *registry)
+static enum exit_status run_once(const struct configuration *configuration, const struct run_parts *parts)
 {
 	struct run run, before;
-	run_init(&run, configuration);
-	run_init(&before, configuration);
+	run_init(&run, configuration, parts);
+	run_init(&before, configuration, parts);
 	struct error error = { 0 };
-	enum exit_status status = run_configure(&run, registry, &error);
+	enum exit_status status = run_configure(&run, &error);
 	if (status == EXIT_STATUS_COMPLETE && configuration->before_path) {
-		status = run_before(&before, &run, registry, &error);
+		status = run_before(&before, &run, &error);
 		run.before = &before;
 		run.failed = before.failed;
 	}
@@ -70,9 +69,7 @@ static enum exit_status run_once(const struct configuration *configuration, stru
 	return status == EXIT_STATUS_COMPLETE && (run.failed || before.failed) ? EXIT_STATUS_FAILED : status;
 }
 
-enum exit_status run(const struct configuration *configuration, struct registry *registry,
-		     const struct run_reload *reload)
+enum exit_status run(const struct configuration *configuration, const struct run_parts *parts)
 {
-	return configuration->continuous ? run_continuous(configuration, registry, reload)
-					 : run_once(configuration, registry);
+	return configuration->continuous ? run_continuous(configuration, parts) : run_once(configuration, parts);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run: the instances of the sources and sinks, the bus between them, and their lifecycle from configure to destroy.
- * Threads: the loop thread (the caller's: sources, process events, signals), the collector thread (bus to profile), one
- * for each sink, and one for each source with thread().
+ * Threads: the loop thread (the caller's: sources, process events, signals), the collector thread (bus to engine and
+ * sinks), one for each sink, and one for each source with thread().
  */
 #pragma once
 
 #include "base/error.h"
+#include "bus/engine.h"
 #include "config/configuration.h"
 #include "plugin/registry.h"
 
@@ -18,16 +19,17 @@ enum exit_status {
 	EXIT_STATUS_NOTHING = 3   /* nothing to profile on this machine */
 };
 
-/* What a continuous run does on SIGHUP. */
-struct run_reload {
-	/* Reads the configuration again. Returns 0, or a negative errno and sets error. */
+/* What a program brings to its runs. */
+struct run_parts {
+	struct registry *registry;
+	const struct engine_functions *engine; /* NULL: none, and sinks receive records only */
+	/* Reads the configuration again, on SIGHUP. Returns 0, or a negative errno and sets error. */
 	int (*read)(void *context, struct configuration *configuration, struct error *error);
 	void *context;
 };
 
 /* Runs the configuration; all failures have been printed when it returns. */
-enum exit_status run(const struct configuration *configuration, struct registry *registry,
-		     const struct run_reload *reload);
+enum exit_status run(const struct configuration *configuration, const struct run_parts *parts);
 
 /* --check: configures and probes every instance and prints the result of each item on standard output. */
 enum exit_status run_check(const struct configuration *configuration, struct registry *registry);

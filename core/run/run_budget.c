@@ -114,16 +114,27 @@ static void report(struct run *run, enum cpu_budget_change change)
 	budget->is_reported |= control->is_exceeded;
 }
 
+/* Has the engine do less, as far as the budget requires. */
+static void limit_engine(struct run *run)
+{
+	const struct cpu_budget *control = &run->budget.control;
+	if (run->engine)
+		run->functions->save(run->engine, &(struct engine_saving){ .stride = control->stride,
+									   .saves_tables = control->saves_tables,
+									   .saves_events = control->saves_events });
+}
+
 void run_budget_open(struct run *run)
 {
 	struct cpu_budget *control = &run->budget.control;
 	const struct cpu_budget *before = &run->budget_before;
 	cpu_budget_init(control, run->configuration->budget);
-	if (!before->stride || before->share != control->share)
-		return;
-	*control = *before;
-	/* The previous run's tables no longer exist. */
-	control->saves_tables = control->saves_events = false;
+	if (before->stride && before->share == control->share) {
+		*control = *before;
+		/* The previous run's tables no longer exist. */
+		control->saves_tables = control->saves_events = false;
+	}
+	limit_engine(run);
 }
 
 void run_budget_begin_anew(struct run *run)
@@ -158,7 +169,8 @@ static void begin(struct run *run)
 void run_budget_tick(struct run *run)
 {
 	struct run_budget *budget = &run->budget;
-	uint32_t interval = run->configuration->continuous ? collector_thread_progress(run->collector).intervals : 0;
+	bool has_intervals = run->configuration->continuous && run->engine;
+	uint32_t interval = has_intervals ? run->functions->progress(run->engine).intervals : 0;
 	bpf_cost_end(&budget->bpf, interval == budget->interval ? BPF_TIME : 0);
 	if (interval == budget->interval)
 		return;
@@ -175,12 +187,10 @@ void run_budget_tick(struct run *run)
 	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
 	double bpf = before.bpf.share / cpus;
 	double used = (double)(budget->cpu - before.cpu) / (cpus * (double)(budget->clock - before.clock)) + bpf;
-	budget->control.needs_events = process_feed_is_needed(run);
+	budget->control.needs_events = run->functions->needs_events(run->engine);
 	report(run, cpu_budget_step(&budget->control, used, longest_stride(run)));
 	measure_programs(run);
-	if (run->unwind_feed)
-		unwind_feed_save(run->unwind_feed, budget->control.saves_tables);
-	process_feed_save(run, budget->control.saves_events);
+	limit_engine(run);
 	set_counter(run, COUNTER_USED, used);
 	set_counter(run, COUNTER_RATE, 1.0 / budget->control.stride);
 	describe(run, bpf);

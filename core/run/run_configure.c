@@ -30,11 +30,14 @@ static void raise_open_files(struct command *command)
 		log_message(IAPROF_LOG_DEBUG, "cannot raise the limit of open files: %s", strerror(errno));
 }
 
-void run_init(struct run *run, const struct configuration *configuration)
+void run_init(struct run *run, const struct configuration *configuration, const struct run_parts *parts)
 {
-	*run = (struct run){ .configuration = configuration, .command = COMMAND_INIT, .deadline = UINT64_MAX };
+	*run = (struct run){ .configuration = configuration,
+			     .parts = parts,
+			     .functions = parts->engine,
+			     .command = COMMAND_INIT,
+			     .deadline = UINT64_MAX };
 	raise_open_files(&run->command);
-	run->mapped_files.kept = &run->kept_files;
 }
 
 void run_install(struct run *run)
@@ -43,13 +46,13 @@ void run_install(struct run *run)
 	run->status_line = isatty(STDERR_FILENO) && log_level() >= IAPROF_LOG_WARNING;
 }
 
-int run_validate(const struct configuration *configuration, struct registry *registry, struct error *error)
+int run_validate(const struct configuration *configuration, const struct run_parts *parts, struct error *error)
 {
 	struct run run;
-	run_init(&run, configuration);
+	run_init(&run, configuration, parts);
 	int result = run_make_services(&run, error);
 	if (!result)
-		result = setup_make(&run.setup, configuration, registry, &run.services, error);
+		result = setup_make(&run.setup, configuration, parts->registry, &run.services, error);
 	if (!result)
 		result = run_check_target(&run, error);
 	run_release(&run);
@@ -81,12 +84,11 @@ static uint64_t stop_within(const struct run *run)
 	return part < STOP_WITHIN_MIN ? STOP_WITHIN_MIN : part;
 }
 
-enum exit_status run_configure(struct run *run, struct registry *registry, struct error *error)
+enum exit_status run_configure(struct run *run, struct error *error)
 {
-	kept_files_init(&run->kept_files);
 	if (run_make_services(run, error))
 		return EXIT_STATUS_FAILED;
-	if (setup_make(&run->setup, run->configuration, registry, &run->services, error) ||
+	if (setup_make(&run->setup, run->configuration, run->parts->registry, &run->services, error) ||
 	    run_check_target(run, error))
 		return EXIT_STATUS_USAGE;
 	if (setup_probe(&run->setup, NULL, error))

@@ -24,8 +24,7 @@
 #define RENEWAL_MIN (3600 * NANOSECONDS_PER_SECOND)
 
 struct series {
-	struct registry *registry;
-	const struct run_reload *reload;
+	const struct run_parts *parts;
 	struct run *run;     /* the current one; NULL: none */
 	struct run *earlier; /* the previous run, while thread ends it; NULL: none */
 	pthread_t thread;
@@ -39,12 +38,13 @@ struct series {
 };
 
 /* own: the configuration that the run owns; NULL: the caller owns it. */
-static struct run *new_run(const struct configuration *configuration, struct configuration *own)
+static struct run *new_run(const struct series *series, const struct configuration *configuration,
+			   struct configuration *own)
 {
 	struct run *run = calloc(1, sizeof *run);
 	if (!run)
 		return NULL;
-	run_init(run, configuration);
+	run_init(run, configuration, series->parts);
 	run->own_configuration = own;
 	run->cost.earlier = own_cost_now(0).cpu;
 	return run;
@@ -62,9 +62,9 @@ static void free_run(struct run *run)
 }
 
 /* Starts a run while no other is running. since: when the previous one stopped; 0: there was none. */
-static enum exit_status begin(struct series *series, struct run *run, uint64_t since, struct error *error)
+static enum exit_status begin(struct run *run, uint64_t since, struct error *error)
 {
-	enum exit_status status = run_configure(run, series->registry, error);
+	enum exit_status status = run_configure(run, error);
 	if (status == EXIT_STATUS_COMPLETE) {
 		run_install(run);
 		if (run_prepare(run, error) || run_start(run, error))
@@ -133,9 +133,9 @@ static void go_back(struct series *series, struct run *failed, struct run *earli
 	if (failed->configuration != earlier->configuration) {
 		log_message(IAPROF_LOG_ERROR, "SIGHUP: cannot run the new configuration: back to the earlier one");
 		log_set_level(IAPROF_LOG_WARNING + earlier->configuration->verbosity);
-		series->run = new_run(earlier->configuration, STEAL_POINTER(earlier->own_configuration));
+		series->run = new_run(series, earlier->configuration, STEAL_POINTER(earlier->own_configuration));
 		if (series->run)
-			series->status = begin(series, series->run, earlier->stopped_at, &again);
+			series->status = begin(series->run, earlier->stopped_at, &again);
 	}
 	free_run(failed);
 	free_run(earlier);
@@ -183,14 +183,14 @@ static void keep_configuration(struct run *next, struct run *earlier)
 static int change_in_turn(struct series *series, struct run *next, struct error *error)
 {
 	struct run *earlier = series->run;
-	int result = run_validate(next->configuration, series->registry, error);
+	int result = run_validate(next->configuration, series->parts, error);
 	if (result)
 		return result;
 	end(earlier, NULL);
 	note_result(series, earlier);
 	next->budget_before = earlier->budget.control;
 	series->run = NULL;
-	if (begin(series, next, earlier->stopped_at, error) != EXIT_STATUS_COMPLETE) {
+	if (begin(next, earlier->stopped_at, error) != EXIT_STATUS_COMPLETE) {
 		go_back(series, next, earlier, error);
 		return 0;
 	}
@@ -213,7 +213,7 @@ static int change(struct series *series, struct run *next, struct error *error)
 	if (must_wait(earlier) || next->configuration->command)
 		return change_in_turn(series, next, error);
 	next->budget_before = earlier->budget.control;
-	int result = run_prepare_beside(next, earlier, series->registry, error);
+	int result = run_prepare_beside(next, earlier, error);
 	run_budget_begin_anew(result ? earlier : next);
 	if (result)
 		return result;
@@ -236,9 +236,9 @@ static void reload(struct series *series)
 {
 	struct error error = { 0 };
 	struct configuration *configuration = calloc(1, sizeof *configuration);
-	struct run *next = configuration ? new_run(configuration, configuration) : NULL;
+	struct run *next = configuration ? new_run(series, configuration, configuration) : NULL;
 	int level = log_level();
-	int result = next ? series->reload->read(series->reload->context, configuration, &error)
+	int result = next ? series->parts->read(series->parts->context, configuration, &error)
 			  : error_set(&error, ENOMEM, "out of memory");
 	if (!result && (configuration->action != ACTION_RUN || !configuration->continuous))
 		result = error_set(&error, EINVAL, "continuous is not set");
@@ -284,7 +284,7 @@ static void note_renewal(struct series *series)
 static void renew(struct series *series)
 {
 	struct error error = { 0 };
-	struct run *run = series->run, *next = new_run(run->configuration, NULL);
+	struct run *run = series->run, *next = new_run(series, run->configuration, NULL);
 	int result = next ? change(series, next, &error) : error_set(&error, ENOMEM, "out of memory");
 	if (!result) {
 		note_renewal(series);
@@ -352,14 +352,14 @@ static enum exit_status finish(struct series *series)
 	return status;
 }
 
-enum exit_status run_continuous(const struct configuration *configuration, struct registry *registry,
-				const struct run_reload *reload)
+enum exit_status run_continuous(const struct configuration *configuration, const struct run_parts *parts)
 {
 	struct error error = { 0 };
-	struct series series = { .registry = registry, .reload = reload, .run = new_run(configuration, NULL) };
+	struct series series = { .parts = parts };
+	series.run = new_run(&series, configuration, NULL);
 	if (!series.run)
 		error_set(&error, ENOMEM, "out of memory");
-	series.status = series.run ? begin(&series, series.run, 0, &error) : EXIT_STATUS_FAILED;
+	series.status = series.run ? begin(series.run, 0, &error) : EXIT_STATUS_FAILED;
 	if (error.text[0])
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	if (series.status != EXIT_STATUS_COMPLETE) {

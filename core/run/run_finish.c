@@ -57,7 +57,7 @@ static void show_calls(struct run *run)
 {
 	if (log_level() < IAPROF_LOG_WARNING)
 		return;
-	struct text text = run_report(run, "calls", run->result.profile);
+	struct text text = run_report(run, "calls", run->result.engine.profile);
 	log_text(text.data, text.size);
 	text_free(&text);
 }
@@ -65,9 +65,10 @@ static void show_calls(struct run *run)
 static void show_table(struct run *run)
 {
 	const struct collector_thread_result *result = &run->result;
-	if (!run->setup.has_table || !result->profile)
+	if (!run->setup.has_table || !result->engine.profile)
 		return;
-	struct text text = run_report(run, "functions", run->before ? result->difference : result->profile);
+	struct text text =
+		run_report(run, "functions", run->before ? result->engine.difference : result->engine.profile);
 	fputs(text_string(&text), stdout);
 	fprintf(stdout, "\n");
 	text_free(&text);
@@ -91,8 +92,7 @@ uint64_t run_helper_cost(const struct run *run)
 		plugins += isolation_cost(run->setup.sources.items[i]->isolation);
 	for (size_t i = 0; i < run->setup.sinks.count; i++)
 		plugins += isolation_cost(run->setup.sinks.items[i]->isolation);
-	return plugins + unwind_feed_cost(run->unwind_feed) +
-	       (run->collector ? collector_thread_helper_cost(run->collector) : 0);
+	return plugins + (run->engine ? run->functions->progress(run->engine).helper_cost : 0);
 }
 
 void run_finish(struct run *run)
@@ -105,7 +105,7 @@ void run_finish(struct run *run)
 	run->cost.total = own_cost_now(run_helper_cost(run)).cpu - run->cost.earlier;
 	show_failures(run, run->setup.sources.items, run->setup.sources.count);
 	show_failures(run, run->setup.sinks.items, run->setup.sinks.count);
-	run->failed |= result->profile_missing || result->sink_stuck || result->statistics.decoder_failed;
+	run->failed |= result->profile_missing || result->sink_stuck || result->engine.has_failed;
 	show_table(run);
 	/* The difference includes calls. */
 	if (configuration->before_path)
@@ -114,9 +114,8 @@ void run_finish(struct run *run)
 	else
 		show_calls(run);
 	show_command(run);
-	unwind_tables_report(run);
 	run_summary_print(run);
-	run_report_messages(run, "text", result->difference);
+	run_report_messages(run, "text", result->engine.difference);
 	if (run->setup.prints_output && !result->sink_failed)
 		log_notice("wrote %s", run->setup.sinks.items[0]->output.path);
 }

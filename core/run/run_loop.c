@@ -6,12 +6,9 @@
 #include "process/resident_memory.h"
 #include "run/run_state.h"
 
-/* How often the limits on what processes name are renewed in a continuous run. */
-#define CONTINUOUS_PERIOD (600 * NANOSECONDS_PER_SECOND)
-
 static void show_status(struct run *run)
 {
-	struct collector_thread_progress progress = collector_thread_progress(run->collector);
+	struct engine_progress progress = run->functions->progress(run->engine);
 	status_line_show(&run->status, clock_monotonic() - run->cost.begin.clock, &progress);
 }
 
@@ -22,10 +19,10 @@ static void show_status(struct run *run)
  * A continuous run releases what it no longer needs, but not everything: unwind tables of programs stay in the maps of
  * BPF programs. Above the limit, a new run takes its place.
  */
-static void limit_memory(struct run *run, uint64_t now)
+static void limit_memory(struct run *run)
 {
 	uint64_t used, limit = run->configuration->memory;
-	if (run->is_too_large || now - run->started_at < INTERVALS_MIN * run->interval)
+	if (run->is_too_large || clock_monotonic() - run->started_at < INTERVALS_MIN * run->interval)
 		return;
 	used = resident_memory_of(0);
 	if (used <= limit)
@@ -41,18 +38,13 @@ void run_tick(void *context, uint64_t expirations)
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		instance_report_refused(run->setup.sources.items[i]);
 	if (!run->setup.replays)
-		process_feed_synchronize(run);
-	uint64_t now = clock_monotonic();
+		run_synchronize(run);
 	if (run->configuration->continuous)
-		limit_memory(run, now);
+		limit_memory(run);
 	run_budget_tick(run);
 	if (!run_is_offline(run))
 		run_update_deliveries(run);
-	if (run->configuration->continuous && run->sideband && now - run->period_begin >= CONTINUOUS_PERIOD) {
-		run->period_begin = now;
-		sideband_begin_period(run->sideband);
-	}
-	if (run->status_line)
+	if (run->status_line && run->engine)
 		show_status(run);
 }
 
@@ -73,7 +65,7 @@ static bool any_active(struct instance *const *instances, size_t count)
 static bool targets_have_ended(const struct run *run)
 {
 	if (!target_processes_have_ended(&run->target_processes) ||
-	    (run_follows_children(run) && run->sideband && sideband_process_count(run->sideband)))
+	    (run_follows_children(run) && run->engine && run->functions->running(run->engine)))
 		return false;
 	log_notice("%s", run->target_processes.items.count == 1 ? "the profiled process has ended"
 								: "all profiled processes have ended");

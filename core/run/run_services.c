@@ -35,10 +35,24 @@ static bool is_ending(void *context)
 	return run_is_ending(context);
 }
 
+/* The engine is freed before the sources, whose processes may still send requests. */
 static int watch_files(void *context, struct instance *instance)
 {
 	struct run *run = context;
-	return mapped_files_watch(&run->mapped_files, instance_file_is_mapped, instance) ? 0 : -ENOMEM;
+	return run->engine ? run->functions->watch_files(run->engine, instance_file_is_mapped, instance) : -EINVAL;
+}
+
+static int watch_unwind(void *context, struct instance *instance)
+{
+	struct run *run = context;
+	return run->engine ? run->functions->watch_unwind(run->engine, instance_unwind, instance) : -ENOTSUP;
+}
+
+static void unwind_process(void *context, uint32_t pid, uint64_t execution)
+{
+	struct run *run = context;
+	if (run->engine)
+		run->functions->unwind_process(run->engine, pid, execution);
 }
 
 static int set_command_environment(void *context, const char *name, const char *value, bool prepend)
@@ -55,9 +69,17 @@ int run_make_services(struct run *run, struct error *error)
 	services->loop = loop_new();
 	if (!services->loop)
 		return error_set(error, errno, "cannot create the event loop: %s", strerror(errno));
+	if (run->functions) {
+		run->engine = run->functions->make(&(struct engine_services){ .bus = services->bus,
+									      .intern = services->intern,
+									      .loop = services->loop,
+									      .target = &services->target });
+		if (!run->engine)
+			return error_set(error, ENOMEM, "out of memory");
+	}
 	services->watch_files = watch_files;
-	services->watch_unwind = unwind_tables_watch;
-	services->unwind_process = unwind_tables_request;
+	services->watch_unwind = watch_unwind;
+	services->unwind_process = unwind_process;
 	services->command_environment = set_command_environment;
 	services->ended = instance_ended;
 	services->write_by = run_write_by;
@@ -75,6 +97,37 @@ int run_make_services(struct run *run, struct error *error)
 	if (configuration->pids.count)
 		services->target.scope = IAPROF_SCOPE_PIDS;
 	return services->intern ? 0 : error_set(error, ENOMEM, "out of memory");
+}
+
+void run_send(struct run *run, struct iaprof_record *record, uint16_t type, size_t size)
+{
+	record->type = type;
+	record->size = (uint32_t)size;
+	record->time = clock_monotonic();
+	bus_send(run->services.bus, record);
+}
+
+void run_send_metadata(struct run *run, const char *key, const char *value)
+{
+	struct iaprof_record_metadata record = { .key = intern_text_id(run->services.intern, key),
+						 .value = intern_text_id(run->services.intern, value) };
+	run_send(run, &record.header, IAPROF_RECORD_METADATA, sizeof record);
+}
+
+void run_synchronize(struct run *run)
+{
+	struct iaprof_record_sync record = { 0 };
+	if (run->engine)
+		run->functions->drain(run->engine);
+	run_send(run, &record.header, IAPROF_RECORD_SYNC, sizeof record);
+}
+
+void run_end_events(struct run *run)
+{
+	run_synchronize(run);
+	if (run->engine)
+		run->functions->close(run->engine);
+	run->has_last_sync = true;
 }
 
 int run_check_target(struct run *run, struct error *error)

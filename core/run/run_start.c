@@ -9,6 +9,7 @@
 
 #include "base/boot_id.h"
 #include "base/priority.h"
+#include "base/saturating.h"
 #include "run/capabilities.h"
 #include "run/run_state.h"
 #include "run/run_target.h"
@@ -43,8 +44,8 @@ int run_prepare(struct run *run, struct error *error)
 		result = command_hold(&run->command, run->configuration->command, error);
 		run->services.target.command_pid = (uint32_t)run->command.child.pid;
 	}
-	if (!result && run_needs_processes(run))
-		result = process_feed_open(run, error);
+	if (!result && run->engine && run_needs_processes(run))
+		result = run->functions->open(run->engine, error);
 	if (!result)
 		result = prepare(run, run->setup.sinks.items, run->setup.sinks.count, error);
 	send_source_names(run);
@@ -101,8 +102,6 @@ static int watch(struct run *run, struct error *error)
 	uint64_t period = run->interval && run->interval < TICK ? run->interval : TICK;
 	loop_begin_periods(loop);
 	int result = loop_watch_timer(loop, period, run_tick, run, NULL);
-	if (!result && run->sideband)
-		result = process_feed_watch(run);
 	if (!result && run->configuration->command)
 		result = loop_watch_descriptor(loop, run->command.child.descriptor, EPOLLIN, command_ready, run,
 					       &run->command_watch);
@@ -123,39 +122,39 @@ int run_start_sinks(struct run *run, struct error *error)
 
 int run_begin(struct run *run, bool holds_sinks, struct error *error)
 {
+	const struct configuration *configuration = run->configuration;
 	run->collector = collector_thread_start(
-		&(struct collector_thread_options){ .bus = run->services.bus,
-						    .intern = run->services.intern,
-						    .sinks = run->setup.sinks.items,
-						    .sink_count = run->setup.sinks.count,
-						    .decoders = decoders_finder(&run->setup.decoders),
-						    .interval = run->interval,
-						    .interval_for_all = run->configuration->interval > 0 ||
-									run->configuration->continuous,
-						    .continuous = run->configuration->continuous,
-						    .time_resolution = run_time_resolution(run),
-						    .hold = run->configuration->hold,
-						    .debuginfod = run->configuration->debuginfod,
-						    .kept = &run->kept_files,
-						    .finish_within = run->services.target.finish_within,
-						    .holds_sinks = holds_sinks,
-						    .replays = run->setup.replays,
-						    .lossless = run_is_offline(run),
-						    .requests = run_requests(run),
-						    .before = run->before ? run->before->result.profile : NULL,
-						    .normalization = (uint32_t)run->configuration->normalization },
+		&(struct collector_thread_options){
+			.bus = run->services.bus,
+			.functions = run->functions,
+			.engine = run->engine,
+			.wanted = { .requests = run_requests(run),
+				    .time_resolution = run_time_resolution(run),
+				    .interval = run->interval,
+				    .continuous = configuration->continuous,
+				    .replays = run->setup.replays,
+				    .hold = configuration->hold,
+				    .debuginfod = configuration->debuginfod,
+				    .decoders = decoders_finder(&run->setup.decoders),
+				    .before = run->before ? run->before->result.engine.profile : NULL,
+				    .normalization = (uint32_t)configuration->normalization },
+			.sinks = run->setup.sinks.items,
+			.sink_count = run->setup.sinks.count,
+			.interval_for_all = configuration->interval > 0 || configuration->continuous,
+			.finish_within = run->services.target.finish_within,
+			.holds_sinks = holds_sinks,
+			.lossless = run_is_offline(run) },
 		error);
 	if (!run->collector)
 		return error->code;
 	int result = watch(run, error);
-	if (!result && run->sideband)
-		result = sideband_start(run->sideband, error);
 	if (!run->setup.replays)
 		send_head(run);
 	/* The threads of the collector and of sinks, which began before, do not inherit it. */
 	if (!run_is_offline(run))
 		priority_raise_thread();
-	unwind_tables_prepare(run);
+	if (!result && run->engine)
+		result = run->functions->start(run->engine, error);
 	run->cost.begin = own_cost_now(run_helper_cost(run));
 	return result;
 }
@@ -177,10 +176,10 @@ int run_start(struct run *run, struct error *error)
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
 		result = run_result_of(run, run->setup.sources.items[i],
 				       instance_start(run->setup.sources.items[i], error));
-	if (!result && run->sideband)
-		result = sideband_scan(run->sideband, error);
+	if (!result && run->engine)
+		result = run->functions->scan(run->engine, error);
 	if (!result && !run->setup.replays)
-		process_feed_synchronize(run);
+		run_synchronize(run);
 	if (!result && run->configuration->command)
 		result = command_release(&run->command, error);
 	run_has_begun(run);

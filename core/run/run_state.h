@@ -5,8 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "process/mapped_files.h"
-#include "process/sideband.h"
+#include "bus/engine.h"
 #include "run/bpf_cost.h"
 #include "run/collector_thread.h"
 #include "run/cpu_budget.h"
@@ -16,7 +15,6 @@
 #include "run/status_line.h"
 #include "run/target_cgroup.h"
 #include "run/target_processes.h"
-#include "symbolizer/unwind/unwind_feed.h"
 #include "text/text.h"
 
 /* CPU time that iaprof and its helper processes had used at some time. */
@@ -46,19 +44,14 @@ struct run_budget {
 
 struct run {
 	const struct configuration *configuration;
+	const struct run_parts *parts;
+	const struct engine_functions *functions; /* of parts */
+	struct engine *engine;                    /* NULL: none */
 	struct instance_services services;
 	struct setup setup;
 	struct command command;
 	struct target_processes target_processes; /* processes of --pid */
 	struct target_cgroup cgroup;              /* of --cgroup or --container */
-	struct sideband *sideband;
-	struct loop_watch *events_watch, *drain_watch; /* of sideband: see process_feed.c */
-	uint64_t drain_begin;                          /* time since when they wait to be read together */
-	struct mapped_files mapped_files;
-	struct kept_files kept_files;
-	struct unwind_feed *unwind_feed; /* NULL: no source requests tables */
-	bool unwind_changes;             /* it received records since it was last woken */
-	ARRAY(struct instance *) unwind_watchers;
 	struct loop_watch *command_watch;
 	struct collector_thread *collector;
 	struct collector_thread_result result;
@@ -68,11 +61,11 @@ struct run {
 	struct run_cost cost;
 	struct run_budget budget;
 	struct status status;
-	uint64_t deadline;     /* CLOCK_MONOTONIC, UINT64_MAX if none */
-	uint64_t interval;     /* ns, 0 if none */
-	uint64_t started_at;   /* CLOCK_MONOTONIC */
-	uint64_t period_begin; /* of a continuous run: when sideband_begin_period() was last called */
-	atomic_bool ended;     /* ended by a sink */
+	uint64_t deadline;    /* CLOCK_MONOTONIC, UINT64_MAX if none */
+	uint64_t interval;    /* ns, 0 if none */
+	uint64_t started_at;  /* CLOCK_MONOTONIC */
+	uint64_t attended_at; /* CLOCK_MONOTONIC: when run_attend() last sent process events */
+	atomic_bool ended;    /* ended by a sink */
 	/*
 	 * CLOCK_MONOTONIC time when the run ended or was interrupted; 0 before that, and for a replay, which has no
 	 * limit.
@@ -82,9 +75,9 @@ struct run {
 	struct cpu_budget budget_before;         /* that of the previous run, which has found the sampling rate */
 	uint64_t stopped_at;                     /* CLOCK_MONOTONIC: when its sources were stopped; 0: not yet */
 	bool is_configured;
-	bool has_ended_feed; /* process_feed_end() was called */
-	bool is_too_large;   /* a continuous run uses more memory than its limit */
-	atomic_bool failed;  /* a failure was reported: exit status 1 */
+	bool has_last_sync; /* run_end_events() was called */
+	bool is_too_large;  /* a continuous run uses more memory than its limit */
+	atomic_bool failed; /* a failure was reported: exit status 1 */
 	bool status_line;
 };
 
@@ -96,13 +89,13 @@ int run_check_target(struct run *run, struct error *error);
 void run_release_services(struct run *run);
 
 /* run_configure.c: initialises a run that is not zeroed. */
-void run_init(struct run *run, const struct configuration *configuration);
+void run_init(struct run *run, const struct configuration *configuration, const struct run_parts *parts);
 /* Lets signals wake its loop, and shows the status line. */
 void run_install(struct run *run);
 /* Returns whether a configuration can be run, as far as that is known without starting it: 0, or sets error. */
-int run_validate(const struct configuration *configuration, struct registry *registry, struct error *error);
+int run_validate(const struct configuration *configuration, const struct run_parts *parts, struct error *error);
 /* Makes the services and the instances. On failure, sets error unless that was printed. */
-enum exit_status run_configure(struct run *run, struct registry *registry, struct error *error);
+enum exit_status run_configure(struct run *run, struct error *error);
 
 /* run_start.c: does everything that requires privileges. No records are sent yet. */
 int run_prepare(struct run *run, struct error *error);
@@ -136,7 +129,7 @@ void run_discard(struct run *run);
  * run_switch.c: prepares a run in this thread while another thread runs the loop of an earlier one. Returns 0, or a
  * negative errno after run_discard(next).
  */
-int run_prepare_beside(struct run *next, struct run *earlier, struct registry *registry, struct error *error);
+int run_prepare_beside(struct run *next, struct run *earlier, struct error *error);
 /*
  * Stops the sources of the earlier run and starts those of the next one, whose data states the gap. Its sinks are not
  * started yet. The earlier run cannot continue, whatever is returned.
@@ -146,8 +139,7 @@ int run_switch(struct run *earlier, struct run *next, struct error *error);
 void run_report_gap(struct run *run, uint64_t since);
 
 /* run_continuous.c: as run(), with --continuous. */
-enum exit_status run_continuous(const struct configuration *configuration, struct registry *registry,
-				const struct run_reload *reload);
+enum exit_status run_continuous(const struct configuration *configuration, const struct run_parts *parts);
 
 /* run_choices.c: whether children of --pid are recorded, too. */
 bool run_follows_children(const struct run *run);
@@ -171,41 +163,10 @@ bool run_has_nothing_left(const struct run *run);
  */
 int run_result_of(const struct run *run, const struct instance *instance, int result);
 
-/* process_feed.c: follows the processes of the target. Returns 0, or a negative errno and sets error. */
-int process_feed_open(struct run *run, struct error *error);
-/* Adds their events to the event loop. Returns 0 or a negative errno. */
-int process_feed_watch(struct run *run);
-/* Sends the process events so far. */
-void process_feed_drain(struct run *run);
-/* Whether sources depend on process events: they attach to libraries that processes map. */
-bool process_feed_is_needed(const struct run *run);
-/*
- * Stops following process events, or resumes it: see sideband_pause(). While they are stopped, further calls read
- * /proc, at most once a minute, and process_feed_rescan_process() reads one process that was sampled.
- */
-void process_feed_save(struct run *run, bool saves);
-void process_feed_rescan_process(struct run *run, uint32_t pid, uint64_t execution);
 /* Sends a SYNC record: all process events before it were sent. */
-void process_feed_synchronize(struct run *run);
-
-/* Sends the last SYNC record, at the end of the samples, and frees the source of process events. */
-void process_feed_end(struct run *run);
-
-/* unwind_tables.c: tables for sources that unwind stacks. The first two implement the services of instances. */
-int unwind_tables_watch(void *context, struct instance *instance);
-void unwind_tables_request(void *context, uint32_t pid, uint64_t execution);
-/* Processes a record of process_feed.c. */
-void unwind_tables_take(struct run *run, const struct iaprof_record *record);
-/* Reads the tables of the processes of the target before the sources start, for a limited time. */
-void unwind_tables_prepare(struct run *run);
-/*
- * Delivers the tables that sources wait for, for a limited time, and ends the feed: between stop() and finish().
- * Returns how long it took, in ns: symbols are read afterwards, and have their own time.
- */
-uint64_t unwind_tables_finish(struct run *run);
-/* Adds the refused processes and tables to the summary. */
-void unwind_tables_report(struct run *run);
-void unwind_tables_free(struct run *run);
+void run_synchronize(struct run *run);
+/* Sends the last SYNC record, at the end of the samples, and ends process events. */
+void run_end_events(struct run *run);
 
 /* run_budget.c: holds the budget of a continuous run. */
 void run_budget_open(struct run *run);
@@ -247,7 +208,7 @@ struct text run_report(struct run *run, const char *format, const struct iaprof_
 /* Prints its lines as messages, unless -q. */
 void run_report_messages(struct run *run, const char *format, const struct iaprof_profile *profile);
 
-/* run_summary.c: prints what was lost, ignored or not resolved, and how many samples there were, as messages. */
+/* run_summary.c: prints what the engine reports, and how many samples there were, as messages. */
 void run_summary_print(struct run *run);
 
 /* run_finish.c: everything after the last record: profile, sinks, summary. */

@@ -2,6 +2,7 @@
 /* Ends a run, up to what run_finish.c does, and frees it: see run_state.h. */
 #include <malloc.h>
 
+#include "base/cleanup.h"
 #include "run/isolation/isolation.h"
 #include "run/run_state.h"
 #include "run/stop_signals.h"
@@ -12,8 +13,10 @@
 void run_attend(void *context, const struct instance *waited_for)
 {
 	struct run *run = context;
-	if (!run->has_ended_feed && clock_monotonic() - run->drain_begin >= ATTEND_PERIOD)
-		process_feed_drain(run);
+	if (run->engine && clock_monotonic() - run->attended_at >= ATTEND_PERIOD) {
+		run->functions->drain(run->engine);
+		run->attended_at = clock_monotonic();
+	}
 	for (size_t i = 0; i < run->setup.sources.count; i++) {
 		struct instance *source = run->setup.sources.items[i];
 		if (source != waited_for && source->isolation && source->started)
@@ -64,14 +67,14 @@ void run_stop(struct run *run)
 	if (!run->stopped_at)
 		run->stopped_at = clock_monotonic();
 	run_stop_sources(run);
-	uint64_t tables = unwind_tables_finish(run);
-	if (!run_is_offline(run) && run->collector)
-		collector_thread_end_by(run->collector, run_write_by(run, 0) + tables);
+	if (run->engine)
+		run->functions->stop(run->engine, run->configuration->finish_within,
+				     run_is_offline(run) ? UINT64_MAX : run_write_by(run, 0));
 	call_sources(run, is_started, instance_begin_finish, instance_finish);
 	for (size_t i = 0; i < run->setup.sources.count; i++)
 		instance_report_refused(run->setup.sources.items[i]);
-	if (!run->setup.replays && !run->has_ended_feed)
-		process_feed_synchronize(run);
+	if (!run->setup.replays && !run->has_last_sync)
+		run_synchronize(run);
 	run->cost.end = own_cost_now(run_helper_cost(run));
 	/* Done before the sinks write, so that a second Ctrl-C leaves no command running. */
 	command_end(&run->command);
@@ -83,12 +86,10 @@ void run_release(struct run *run)
 	command_close(&run->command);
 	stop_signals_uninstall(run->services.loop);
 	collector_thread_free(run->collector);
+	if (run->engine)
+		run->functions->free(STEAL_POINTER(run->engine));
 	run_budget_close(run);
 	setup_release(&run->setup);
-	sideband_free(run->sideband);
-	mapped_files_free(&run->mapped_files);
-	kept_files_free(&run->kept_files);
-	unwind_tables_free(run);
 	run_release_services(run);
 	malloc_trim(0);
 }

@@ -43,28 +43,28 @@ static void end_turning(struct turning *turning)
 	pthread_join(turning->thread, NULL);
 }
 
-static int prepare(struct run *next, struct registry *registry, struct error *error)
+static int prepare(struct run *next, struct error *error)
 {
-	if (run_configure(next, registry, error))
+	if (run_configure(next, error))
 		return error->text[0] ? error->code : error_set(error, EIO, "it cannot be started");
 	int result = run_prepare(next, error);
 	if (!result)
 		result = run_begin(next, true, error);
 	/* Its events since then are in rings. */
-	if (!result && next->sideband)
-		result = sideband_scan(next->sideband, error);
+	if (!result && next->engine)
+		result = next->functions->scan(next->engine, error);
 	/* By a signal, which ends both. */
 	return result || !run_is_ending(next) ? result : error_set(error, ECANCELED, "interrupted");
 }
 
-int run_prepare_beside(struct run *next, struct run *earlier, struct registry *registry, struct error *error)
+int run_prepare_beside(struct run *next, struct run *earlier, struct error *error)
 {
 	struct turning turning = { .run = earlier };
 	int result = thread_start(&turning.thread, turn, &turning);
 	if (result)
 		return error_set(error, result, "cannot start a thread: %s", strerror(result));
 	priority_lower_thread();
-	result = prepare(next, registry, error);
+	result = prepare(next, error);
 	if (result)
 		run_discard(next);
 	end_turning(&turning);
@@ -139,9 +139,9 @@ int run_switch(struct run *earlier, struct run *next, struct error *error)
 	earlier->stopped_at = clock_monotonic();
 	run_stop_sources(earlier);
 	/* Its first interval begins. */
-	process_feed_synchronize(next);
+	run_synchronize(next);
 	int result = start_sources(earlier, next, &gaps, error);
-	process_feed_end(earlier);
+	run_end_events(earlier);
 	run_has_begun(next);
 	if (!result)
 		report(next, &gaps);

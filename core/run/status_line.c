@@ -32,7 +32,7 @@ void status_line_append_calls(struct text *text, const struct call_families *bef
 	}
 }
 
-void status_line_show(struct status *last, uint64_t elapsed, const struct collector_thread_progress *progress)
+void status_line_show(struct status *last, uint64_t elapsed, const struct engine_progress *progress)
 {
 	struct text text = { 0 };
 	status_line_append_calls(&text, &last->calls, &progress->calls, elapsed - last->elapsed);

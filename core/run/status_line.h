@@ -2,7 +2,7 @@
 /* The status of a run on standard error while it is active. */
 #pragma once
 
-#include "run/collector_thread.h"
+#include "bus/engine.h"
 #include "text/text.h"
 
 /* The most recently printed status; {0} at first. */
@@ -12,7 +12,7 @@ struct status {
 };
 
 /* Prints "12.0 s  1187 samples  0 lost" below a line for each family of calls since the last status. */
-void status_line_show(struct status *last, uint64_t elapsed, const struct collector_thread_progress *progress);
+void status_line_show(struct status *last, uint64_t elapsed, const struct engine_progress *progress);
 
 /* Appends a line for each family of the calls between two times, duration ns apart. */
 void status_line_append_calls(struct text *text, const struct call_families *before, const struct call_families *now,

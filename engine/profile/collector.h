@@ -136,10 +136,7 @@ struct collector_memory {
 };
 struct collector_memory collector_memory(const struct collector *collector);
 
-/* Metadata: CLOCK_REALTIME minus CLOCK_MONOTONIC at the start of the run; 0 if unknown. */
-#define METADATA_REALTIME_OFFSET "realtime offset"
-/* Metadata: /proc/sys/kernel/random/boot_id, which identifies the machine and its boot. */
-#define METADATA_BOOT_ID "boot id"
+/* Returns METADATA_REALTIME_OFFSET (bus/engine.h); 0 if unknown. */
 uint64_t collector_realtime_offset(const struct collector *collector);
 
 struct collector_statistics collector_statistics(const struct collector *collector);

@@ -2,6 +2,7 @@
 /* What a collector knows of its run: see collector.h. */
 #include <stdlib.h>
 
+#include "bus/engine.h"
 #include "profile/collector_state.h"
 
 void collector_end_by(struct collector *collector, uint64_t end)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bus/engine.h"
 #include "collector_records.h"
 #include "../run_suite.h"
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unwind tables for the sources that ask for them: see run_state.h. */
+/* Unwind tables for the sources that ask for them: see engine_state.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "run/run_state.h"
+#include "engine_state.h"
 #include "text/plural.h"
 #include "text/printable.h"
 
@@ -22,60 +23,60 @@
 
 static void deliver(void *context, const struct iaprof_unwind_table *table, const struct iaprof_unwind_process *process)
 {
-	struct run *run = context;
-	for (size_t i = 0; i < run->unwind_watchers.count; i++)
-		instance_unwind(run->unwind_watchers.items[i], table, process);
+	struct engine *engine = context;
+	for (size_t i = 0; i < engine->unwind_watchers.count; i++)
+		engine->unwind_watchers.items[i].callback(engine->unwind_watchers.items[i].context, table, process);
 }
 
 static void feed_ready(void *context, uint32_t events)
 {
-	struct run *run = context;
-	unwind_feed_deliver(run->unwind_feed, deliver, run);
+	struct engine *engine = context;
+	unwind_feed_deliver(engine->unwind_feed, deliver, engine);
 }
 
-int unwind_tables_watch(void *context, struct instance *instance)
+int unwind_tables_watch(struct engine *engine, unwind_feed_callback *callback, void *context)
 {
-	struct run *run = context;
-	if (!array_push(&run->unwind_watchers, instance))
+	struct unwind_watcher watcher = { callback, context };
+	if (!array_push(&engine->unwind_watchers, watcher))
 		return -ENOMEM;
-	if (run->unwind_feed)
+	if (engine->unwind_feed)
 		return 0;
-	run->unwind_feed = unwind_feed_new();
-	return run->unwind_feed ? loop_watch_descriptor(run->services.loop, unwind_feed_descriptor(run->unwind_feed),
-							EPOLLIN, feed_ready, run, NULL)
-				: -errno;
+	engine->unwind_feed = unwind_feed_new();
+	return engine->unwind_feed
+		       ? loop_watch_descriptor(engine->services.loop, unwind_feed_descriptor(engine->unwind_feed),
+					       EPOLLIN, feed_ready, engine, NULL)
+		       : -errno;
 }
 
-void unwind_tables_request(void *context, uint32_t pid, uint64_t execution)
+void unwind_tables_request(struct engine *engine, uint32_t pid, uint64_t execution)
 {
-	struct run *run = context;
-	if (!unwind_feed_is_new(run->unwind_feed, pid, execution))
+	if (!unwind_feed_is_new(engine->unwind_feed, pid, execution))
 		return;
 	/* First processes the events that preceded the sample: fork, exec and mappings. */
-	process_feed_drain(run);
-	process_feed_rescan_process(run, pid, execution);
-	unwind_feed_request(run->unwind_feed, pid, execution);
+	process_feed_drain(engine);
+	process_feed_rescan_process(engine, pid, execution);
+	unwind_feed_request(engine->unwind_feed, pid, execution);
 }
 
-void unwind_tables_take(struct run *run, const struct iaprof_record *record)
+void unwind_tables_take(struct engine *engine, const struct iaprof_record *record)
 {
-	if (!run->unwind_feed)
+	if (!engine->unwind_feed)
 		return;
 	const struct iaprof_record_mapping *mapping = (const void *)record;
 	const char *path =
-		record->type == IAPROF_RECORD_MAPPING ? intern_text(run->services.intern, mapping->path) : "";
-	unwind_feed_take(run->unwind_feed, record, path);
-	run->unwind_changes = true;
+		record->type == IAPROF_RECORD_MAPPING ? intern_text(engine->services.intern, mapping->path) : "";
+	unwind_feed_take(engine->unwind_feed, record, path);
+	engine->unwind_changes = true;
 }
 
-void unwind_tables_prepare(struct run *run)
+void unwind_tables_prepare(struct engine *engine)
 {
-	const struct iaprof_target *target = &run->services.target;
-	if (!run->unwind_feed || !target->pid_count)
+	const struct iaprof_target *target = engine->services.target;
+	if (!engine->unwind_feed || !target->pid_count)
 		return;
 	for (uint32_t i = 0; i < target->pid_count && i < PREPARED_MAX; i++)
-		unwind_feed_prepare(run->unwind_feed, target->pids[i]);
-	(void)unwind_feed_wait(run->unwind_feed, clock_monotonic() + PREPARED_TIME, deliver, run);
+		unwind_feed_prepare(engine->unwind_feed, target->pids[i]);
+	(void)unwind_feed_wait(engine->unwind_feed, clock_monotonic() + PREPARED_TIME, deliver, engine);
 }
 
 /* Short-lived processes take their files, mount namespaces and map_files along. */
@@ -107,11 +108,11 @@ static void report_files(const struct unwind_feed_summary *summary)
 			    plural(more));
 }
 
-void unwind_tables_report(struct run *run)
+void unwind_tables_report(const struct engine *engine)
 {
-	if (!run->unwind_feed)
+	if (!engine->unwind_feed)
 		return;
-	struct unwind_feed_summary summary = unwind_feed_summarize(run->unwind_feed);
+	struct unwind_feed_summary summary = unwind_feed_summarize(engine->unwind_feed);
 	report_files(&summary);
 	for (size_t i = 0; i < summary.users->count; i++)
 		if (summary.users->items[i].refused)
@@ -136,25 +137,23 @@ void unwind_tables_report(struct run *run)
 		    plural(summary.skipped), summary.cached, plural(summary.cached));
 }
 
-uint64_t unwind_tables_finish(struct run *run)
+void unwind_tables_finish(struct engine *engine, uint64_t limit)
 {
-	if (!run->unwind_feed)
-		return 0;
-	uint64_t begin = clock_monotonic(), limit = run->configuration->finish_within;
-	uint64_t end = begin + (limit < FINISH_TIME ? limit : FINISH_TIME);
+	if (!engine->unwind_feed)
+		return;
+	uint64_t begin = clock_monotonic(), end = begin + (limit < FINISH_TIME ? limit : FINISH_TIME);
 	for (uint64_t now = begin; now < end; now = clock_monotonic()) {
 		uint64_t next = now + FINISH_STEP < end ? now + FINISH_STEP : end;
-		if (unwind_feed_wait(run->unwind_feed, next, deliver, run))
+		if (unwind_feed_wait(engine->unwind_feed, next, deliver, engine))
 			break;
-		process_feed_drain(run); /* the ring buffers would overflow */
+		process_feed_drain(engine); /* the ring buffers would overflow */
 	}
 	/* Leaves memory and CPU time to the symbolizer. */
-	unwind_feed_end(run->unwind_feed);
-	return clock_monotonic() - begin;
+	unwind_feed_end(engine->unwind_feed);
 }
 
-void unwind_tables_free(struct run *run)
+void unwind_tables_free(struct engine *engine)
 {
-	unwind_feed_free(run->unwind_feed);
-	array_free(&run->unwind_watchers);
+	unwind_feed_free(engine->unwind_feed);
+	array_free(&engine->unwind_watchers);
 }
