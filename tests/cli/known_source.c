@@ -19,6 +19,7 @@ struct source {
 	bool talkative;
 	bool busy;
 	bool threads;
+	uint64_t turns, sent; /* turns of the source, 0: no end; and those so far */
 	uint64_t now, before; /* times of this turn, and of the last one */
 
 	const struct iaprof_host *host;
@@ -33,6 +34,7 @@ static const struct iaprof_option options[] = {
 		      "silent"),
 	IAPROF_OPTION(struct source, threads, BOOL, "threads", NULL,
 		      "samples are of threads 11 and 12, 1 of 10 of the latter"),
+	IAPROF_OPTION(struct source, turns, UINT, "turns", "0", "ends after so many turns, 0: never", .maximum = 1000),
 };
 
 /* A sequence that clears the screen, one that sets its title, wide characters, a mark on nothing, direction, length. */
@@ -156,7 +158,7 @@ static int send_all(const struct iaprof_host *host, void *instance, uint64_t exp
 	const char *program = source->hostile ? hostile_program : "hot";
 	if (source->talkative)
 		source->host->log(source->host, IAPROF_LOG_WARNING, "that is how it is");
-	for (; expirations; expirations--) {
+	for (; expirations && (!source->turns || source->sent < source->turns); expirations--, source->sent++) {
 		source->now = source->host->clock(source->host);
 		int result = send_samples(source, program, 30);
 		if (!result)
@@ -173,6 +175,8 @@ static int send_all(const struct iaprof_host *host, void *instance, uint64_t exp
 			return result;
 		source->host->lost(source->host, "known loss", source->now, 5, 0, 0);
 	}
+	if (source->turns && source->sent == source->turns)
+		source->host->finished(source->host);
 	return 0;
 }
 
