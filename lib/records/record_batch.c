@@ -71,6 +71,24 @@ int record_batch_set_counter(struct record_batch *batch, uint32_t id, double val
 	return record_batch_append(batch, &record.header);
 }
 
+int record_batch_declare_counters(struct record_batch *batch, const struct record_counter *counters, size_t count,
+				  uint64_t time)
+{
+	int result = 0;
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = record_batch_declare_counter(batch, &counters[i], time);
+	return result ? result : record_batch_flush(batch);
+}
+
+int record_batch_set_counters(struct record_batch *batch, const struct record_counter *counters, const uint64_t *values,
+			      size_t count, uint64_t time)
+{
+	int result = 0;
+	for (size_t i = 0; i < count && result == 0; i++)
+		result = record_batch_set_counter(batch, counters[i].id, (double)values[i], time);
+	return result ? result : record_batch_flush(batch);
+}
+
 int record_batch_add_finding(struct record_batch *batch, const struct record_finding *finding, uint64_t time)
 {
 	struct iaprof_record_finding record = {

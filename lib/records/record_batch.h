@@ -33,6 +33,11 @@ struct record_counter {
 /* These append the definition of a counter, and its value at a given time. */
 int record_batch_declare_counter(struct record_batch *batch, const struct record_counter *counter, uint64_t time);
 int record_batch_set_counter(struct record_batch *batch, uint32_t id, double value, uint64_t time);
+/* The same of a table of counters, with a flush. */
+int record_batch_declare_counters(struct record_batch *batch, const struct record_counter *counters, size_t count,
+				  uint64_t time);
+int record_batch_set_counters(struct record_batch *batch, const struct record_counter *counters, const uint64_t *values,
+			      size_t count, uint64_t time);
 
 struct record_finding {
 	uint32_t severity; /* enum iaprof_finding_severity */
