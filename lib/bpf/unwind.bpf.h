@@ -471,10 +471,9 @@ __attribute__((noinline)) __u32 unwind_stack(__u32 element, __u32 process, __u64
 		return UNWIND_UNKNOWN;
 	*hash = 0;
 	stack->depth = 0;
-	if (!known || known->execution != execution)
-		return UNWIND_UNKNOWN;
+	/* In any case: Python frames are added to its hash. */
 	struct unwind_state *state = unwind_begin(&element, registers);
-	if (!state)
+	if (!state || !known || known->execution != execution)
 		return UNWIND_UNKNOWN;
 	state->first = known->first;
 	state->count = known->count;
