@@ -11,7 +11,6 @@
 #include "bpf/task_stack.bpf.h"
 #include "launch.h"
 
-#define scratch stack_scratch
 #define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
 #include "bpf/unwind.bpf.h"
 #include "bpf/python.bpf.h"
@@ -98,7 +97,7 @@ int launched(struct pt_regs *context)
 	}
 	int slot = slot_take(&processor->slots);
 	__u32 element = cpu * SCRATCH_SLOTS + (__u32)slot;
-	struct stack_addresses *stack = slot < 0 ? NULL : bpf_map_lookup_elem(&stack_scratch, &element);
+	struct stack_addresses *stack = slot < 0 ? NULL : bpf_map_lookup_elem(&scratch, &element);
 	if (!stack || !send(context, task, processor, stack, element, kernel, count))
 		__sync_fetch_and_add(&processor->lost, count);
 	if (slot >= 0)

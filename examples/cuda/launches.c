@@ -41,7 +41,7 @@ static int load(struct launches *launches, bool use_tables)
 	bool use_python = use_tables && launches->python_choice != PYTHON_NATIVE;
 	const struct bpf_map_size sizes[] = {
 		{ skeleton->maps.processors, launches->processors, 0 },
-		{ skeleton->maps.stack_scratch, SCRATCH_SLOTS * launches->processors, 0 },
+		{ skeleton->maps.scratch, SCRATCH_SLOTS * launches->processors, 0 },
 		{ skeleton->maps.unwind_states, SCRATCH_SLOTS * launches->processors, 0 },
 		{ skeleton->maps.python_states, SCRATCH_SLOTS * launches->processors, 0 },
 	};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include "bpf/map_table.h"
 
 static bool table_grow(struct map_table *table)
@@ -25,19 +26,22 @@ static bool table_grow(struct map_table *table)
 	return true;
 }
 
-int map_table_drain(struct map_table *table, int map)
+int map_table_drain(struct map_table *table, const struct bpf_map *map)
 {
 	uint32_t position = 0; /* cursor of the Linux kernel: the number of a bucket */
 	bool begun = false;
 
+	table->key_size = bpf_map__key_size(map);
+	table->value_size = bpf_map__value_size(map);
 	table->count = 0;
 	for (;;) {
 		if (table->count == table->capacity && !table_grow(table))
 			return -ENOMEM;
 		uint32_t count = table->capacity - table->count;
-		int result = bpf_map_lookup_and_delete_batch(
-			map, begun ? &position : NULL, &position, table->keys + table->count * table->key_size,
-			table->values + table->count * table->value_size, &count, NULL);
+		int result =
+			bpf_map_lookup_and_delete_batch(bpf_map__fd(map), begun ? &position : NULL, &position,
+							table->keys + table->count * table->key_size,
+							table->values + table->count * table->value_size, &count, NULL);
 		if (result == -ENOSPC) { /* the buffer is too small for one bucket; nothing was moved */
 			if (!table_grow(table))
 				return -ENOMEM;

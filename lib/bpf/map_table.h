@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Contents of a map after map_table_drain(): count keys and count values. Set the sizes, zero the rest. */
+struct bpf_map;
+
+/* Contents of a map after map_table_drain(): count keys and count values. Initialise with {0}. */
 struct map_table {
 	unsigned char *keys;
 	unsigned char *values;
@@ -15,6 +17,9 @@ struct map_table {
 	uint32_t capacity;
 };
 
-/* Reads and deletes all elements of a hash map that no BPF program writes to. Returns 0 or a negative errno. */
-int map_table_drain(struct map_table *table, int map);
+/*
+ * Reads and deletes all elements of a hash map that no BPF program writes to; it has the sizes of the first one that
+ * the table was used for. Returns 0 or a negative errno.
+ */
+int map_table_drain(struct map_table *table, const struct bpf_map *map);
 void map_table_free(struct map_table *table);

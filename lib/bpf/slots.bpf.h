@@ -19,7 +19,7 @@ struct {
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, STACK_ROOM);
-} stack_scratch SEC(".maps");
+} scratch SEC(".maps");
 
 /*
  * Returns a free scratch slot, or -1. Computed without a loop: the kernel's verifier checks the rest of the program

@@ -10,6 +10,17 @@
 /* IAPROF_STACK_DEPTH_MAX */
 #define STACK_DEPTH_MAX 1024u
 
+/* Of the stacks of a sample: the values of enum iaprof_sample_flag. */
+enum stack_flag {
+	STACK_USER_MISSING = 1u << 0,
+	STACK_KERNEL_MISSING = 1u << 1,
+	STACK_TRUNCATED = 1u << 2,
+	STACK_NO_TABLE = 1u << 3, /* the user stack ends at code without a table */
+	STACK_UNREADABLE = 1u << 4
+};
+#define STACK_FLAGS 0x1fu
+#define STACK_ENDS_EARLY (STACK_TRUNCATED | STACK_NO_TABLE | STACK_UNREADABLE)
+
 /* The leaf is first. */
 struct stack_addresses {
 	__u64 depth;

@@ -149,6 +149,13 @@ void bpf_log_end(struct bpf_log *log)
 	log_host = log->outer_host;
 }
 
+uint32_t bpf_processor_count(void)
+{
+	int possible = libbpf_num_possible_cpus(); /* negative without /sys */
+	long configured = sysconf(_SC_NPROCESSORS_CONF);
+	return (uint32_t)(possible > configured ? possible : configured > 0 ? configured : 1);
+}
+
 uint32_t bpf_ring_size(uint64_t wanted, uint32_t minimum, uint32_t maximum)
 {
 	uint32_t size = minimum;

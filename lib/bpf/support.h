@@ -31,6 +31,9 @@ uint64_t bpf_program_missed(const struct bpf_program *program);
 struct bpf_link *bpf_uprobe_attach(const struct bpf_program *program, bool is_return, uint64_t cookie, int descriptor,
 				   uint64_t offset);
 
+/* Returns the number of CPUs that may come online, for arrays with an element of each. */
+uint32_t bpf_processor_count(void);
+
 /* Properties of a map, set before it is loaded. */
 struct bpf_map_size {
 	struct bpf_map *map;

@@ -10,6 +10,7 @@
 
 #include <linux/types.h>
 #include <iaprof/unwind.h>
+#include "bpf/stack.h"
 
 /* Limit on the distinct rules of all files. */
 #define UNWIND_RULE_COUNT 65536u
@@ -89,3 +90,12 @@ enum unwind_end {
 	UNWIND_NO_REGISTERS = 5,
 	UNWIND_CONTINUES = 6, /* it has not ended */
 };
+
+/* Returns enum stack_flag for a stack that ended for this reason. */
+static inline __attribute__((always_inline)) __u32 unwind_end_flag(__u32 end)
+{
+	return end == UNWIND_COMPLETE     ? 0
+	       : end == UNWIND_UNREADABLE ? STACK_UNREADABLE
+	       : end == UNWIND_TRUNCATED  ? STACK_TRUNCATED
+					  : STACK_NO_TABLE;
+}

@@ -3,6 +3,23 @@
 #include "bpf/unwind_copy.h"
 
 #include <string.h>
+#include <sys/mman.h>
+
+struct unwind_copy *unwind_copy_keep(const void *copy, size_t size)
+{
+	/* With all pages: unwind_copy_walk() may read each that is marked. */
+	struct unwind_copy *kept = mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (kept == MAP_FAILED)
+		return NULL;
+	madvise(kept, sizeof *kept, MADV_DONTDUMP);
+	return memcpy(kept, copy, size < sizeof *kept ? size : sizeof *kept);
+}
+
+void unwind_copy_drop(struct unwind_copy *copy)
+{
+	if (copy)
+		munmap(copy, sizeof *copy);
+}
 
 struct unwind_memory {
 	const struct unwind_copy *copy;

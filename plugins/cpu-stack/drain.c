@@ -19,10 +19,6 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct cpu_s
 	int result = cpu_table_map(&drain->cpus, host, skeleton->maps.processors);
 	if (result)
 		return result;
-	drain->samples.key_size = sizeof(struct cpu_stack_key);
-	drain->samples.value_size = sizeof(struct cpu_stack_count);
-	drain->stacks.key_size = sizeof(uint64_t);
-	drain->stacks.value_size = bpf_map__value_size(skeleton->maps.stacks_0);
 	return record_batch_init(&drain->batch, host);
 }
 
@@ -125,11 +121,9 @@ static int set_drain(struct drain *drain, uint32_t set)
 	const struct iaprof_host *host = drain->host;
 	struct cpu_stack_bpf *skeleton = drain->skeleton;
 
-	int result = map_table_drain(&drain->samples,
-				     bpf_map__fd(set ? skeleton->maps.samples_1 : skeleton->maps.samples_0));
+	int result = map_table_drain(&drain->samples, set ? skeleton->maps.samples_1 : skeleton->maps.samples_0);
 	if (result == 0)
-		result = map_table_drain(&drain->stacks,
-					 bpf_map__fd(set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0));
+		result = map_table_drain(&drain->stacks, set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0);
 	if (result == -ENOMEM || (result == 0 && !stack_index_build(&drain->index, &drain->stacks)))
 		return out_of_memory(host);
 	if (result)

@@ -80,8 +80,6 @@ int call_drain_init(struct call_drain *counts, const struct iaprof_host *host, c
 	int result = cpu_table_map(&counts->cpus, host, processors);
 	if (result)
 		return result;
-	counts->table.key_size = sizeof(struct ivpu_key);
-	counts->table.value_size = sizeof(struct ivpu_count);
 	bool has_nodes = call_tree_init(&counts->nodes, &counts->records, probes->list,
 					bpf_map__fd(probes->skeleton->maps.nodes));
 	counts->stack = malloc(STACK_ROOM);
@@ -244,8 +242,7 @@ static int set_drain(struct call_drain *counts, uint32_t set)
 	/* BPF programs do not run on this CPU while a map is iterated, so this is done only if there are new calls. */
 	if (counts->ring || calls == counts->drained_calls[set])
 		return 0;
-	int result =
-		map_table_drain(&counts->table, bpf_map__fd(set ? skeleton->maps.counts_1 : skeleton->maps.counts_0));
+	int result = map_table_drain(&counts->table, set ? skeleton->maps.counts_1 : skeleton->maps.counts_0);
 	if (result == -ENOMEM)
 		return out_of_memory(counts);
 	if (result)

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#define scratch stack_scratch
 #define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
 #include "bpf/unwind.bpf.h"
 #include "bpf/python.bpf.h"
@@ -60,7 +59,7 @@ static __always_inline __u64 caller_stack_take(struct pt_regs *context, const st
 	__u64 hash = 0;
 
 	if (slot >= 0) {
-		struct stack_addresses *stack = bpf_map_lookup_elem(&stack_scratch, &element);
+		struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
 		if (stack && use_tables)
 			hash = caller_stack_unwind(context, stack, element, caller, &place->processor->python);
 		if (stack && !hash)

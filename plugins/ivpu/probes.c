@@ -148,7 +148,7 @@ static int programs_load(struct probes *probes, bool *is_reported)
 	const struct python_maps python = PYTHON_MAPS(skeleton);
 	struct bpf_map_size sizes[] = {
 		{ skeleton->maps.stacks, probes->take_stacks ? STACKS_MAX : 1, 0 },
-		{ skeleton->maps.stack_scratch, SCRATCH_SLOTS * possible_processors(), 0 },
+		{ skeleton->maps.scratch, SCRATCH_SLOTS * possible_processors(), 0 },
 		{ skeleton->maps.unwind_states, probes->use_tables ? SCRATCH_SLOTS * possible_processors() : 1, 0 },
 		{ skeleton->maps.python_states, probes->use_tables ? SCRATCH_SLOTS * possible_processors() : 1, 0 },
 		{ skeleton->maps.processors, possible_processors(), 0 },

@@ -18,12 +18,6 @@ int collector_init(struct collector *collector, const struct iaprof_host *host, 
 	int result = cpu_table_map(&collector->cpus, host, skeleton->maps.processors);
 	if (result)
 		return result;
-	collector->waits.key_size = sizeof(struct off_cpu_key);
-	collector->waits.value_size = sizeof(struct off_cpu_sum);
-	collector->stacks.key_size = sizeof(uint64_t);
-	collector->stacks.value_size = bpf_map__value_size(skeleton->maps.stacks_0);
-	collector->threads.key_size = sizeof(uint32_t);
-	collector->threads.value_size = sizeof(struct off_cpu_thread);
 	CLEANUP_FCLOSE FILE *symbols = fopen("/proc/kallsyms", "re");
 	if (symbols && wait_reasons_read(&collector->reasons, symbols))
 		return host->fail(host, ENOMEM, "out of memory");
@@ -205,11 +199,9 @@ static int set_drain(struct collector *collector, uint32_t set)
 {
 	const struct iaprof_host *host = collector->host;
 	struct off_cpu_bpf *skeleton = collector->skeleton;
-	int result =
-		map_table_drain(&collector->waits, bpf_map__fd(set ? skeleton->maps.waits_1 : skeleton->maps.waits_0));
+	int result = map_table_drain(&collector->waits, set ? skeleton->maps.waits_1 : skeleton->maps.waits_0);
 	if (result == 0)
-		result = map_table_drain(&collector->stacks,
-					 bpf_map__fd(set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0));
+		result = map_table_drain(&collector->stacks, set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0);
 	if (result == -ENOMEM || (result == 0 && (!stack_index_build(&collector->index, &collector->stacks) ||
 						  !wait_stacks_add(&collector->known, &collector->index))))
 		return host->fail(host, ENOMEM, "out of memory");
@@ -322,7 +314,7 @@ int collector_emit_unfinished(struct collector *collector, uint64_t end)
 {
 	const struct iaprof_host *host = collector->host;
 	bool all = host->target(host)->scope != IAPROF_SCOPE_SYSTEM;
-	int result = map_table_drain(&collector->threads, bpf_map__fd(collector->skeleton->maps.threads));
+	int result = map_table_drain(&collector->threads, collector->skeleton->maps.threads);
 	const struct off_cpu_thread *threads = (const void *)collector->threads.values;
 	for (uint32_t i = 0; i < collector->threads.count && result == 0; i++) {
 		const struct off_cpu_thread *thread = &threads[i];

@@ -116,14 +116,6 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_us
 	if (!drain->ring)
 		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
 
-	drain->launches.key_size = sizeof(struct ze_launch_key);
-	drain->launches.value_size = sizeof(struct ze_count);
-	drain->executions.key_size = sizeof(struct ze_execution_key);
-	drain->executions.value_size = sizeof(struct ze_count);
-	drain->kernels.key_size = sizeof(uint64_t);
-	drain->kernels.value_size = sizeof(struct ze_kernel);
-	drain->stacks.key_size = sizeof(uint64_t);
-	drain->stacks.value_size = bpf_map__value_size(skeleton->maps.stacks_0);
 	result = record_batch_init(&drain->batch, host);
 	if (result == 0)
 		result = code_objects_init(&drain->objects, host, warnings, &drain->batch);
@@ -183,7 +175,7 @@ static int set_read(struct drain *drain, uint32_t set)
 	int result = 0;
 
 	for (size_t i = 0; i < sizeof maps / sizeof maps[0] && result == 0; i++)
-		result = map_table_drain(maps[i].table, bpf_map__fd(maps[i].map));
+		result = map_table_drain(maps[i].table, maps[i].map);
 	if (result == -ENOMEM || (result == 0 && !stack_index_build(&drain->index, &drain->stacks)))
 		return out_of_memory(drain->host);
 	python_stacks_read(&drain->python);

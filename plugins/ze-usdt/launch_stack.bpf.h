@@ -2,7 +2,6 @@
 /* The user stack of a launch. For ze-usdt.bpf.c only. */
 #pragma once
 
-#define scratch stack_scratch
 #define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
 #include "bpf/unwind.bpf.h"
 #include "bpf/python.bpf.h"
@@ -65,7 +64,7 @@ static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const 
 }
 
 /*
- * Stores the launch's stack, of this element of stack_scratch, in the map and returns its hash, or 0. tracer_hash:
+ * Stores the launch's stack, of this element of scratch, in the map and returns its hash, or 0. tracer_hash:
  * tracer_stack_hash().
  */
 static __always_inline __u64 launch_stack(struct pt_regs *context, bool use_tables, const struct launch *launch,

@@ -50,7 +50,7 @@ static int maps_size(struct ze_usdt_bpf *skeleton, const struct iaprof_host *hos
 		{ skeleton->maps.kernels_1, map_size / 4, 0 },
 		{ skeleton->maps.stacks_0, map_size / 2, 0 },
 		{ skeleton->maps.stacks_1, map_size / 2, 0 },
-		{ skeleton->maps.stack_scratch, SCRATCH_SLOTS * (uint32_t)possible, 0 },
+		{ skeleton->maps.scratch, SCRATCH_SLOTS * (uint32_t)possible, 0 },
 		{ skeleton->maps.unwind_states, SCRATCH_SLOTS * (uint32_t)possible, 0 },
 		{ skeleton->maps.kernel_scratch, SCRATCH_SLOTS * (uint32_t)possible, 0 },
 		{ skeleton->maps.processes, PROCESSES_MAX, 0 },

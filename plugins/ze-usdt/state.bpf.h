@@ -75,7 +75,7 @@ BPF_RING(events, 1024 * 1024);
 
 BPF_MAPPED_ARRAY(processors, struct ze_processor, 1);
 
-/* As stack_scratch, for kernels. */
+/* As scratch, for kernels. */
 BPF_MAP(kernel_scratch, ARRAY, __u32, struct ze_kernel, 1);
 
 static __always_inline struct ze_processor *processor_get(__u32 cpu)

@@ -95,7 +95,7 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 	void *kernels = set ? (void *)&kernels_1 : (void *)&kernels_0;
 	void *stacks = set ? (void *)&stacks_1 : (void *)&stacks_0;
 	__u32 place = launch->cpu * SCRATCH_SLOTS + slot;
-	struct stack_addresses *stack = bpf_map_lookup_elem(&stack_scratch, &place);
+	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &place);
 	struct ze_kernel *kernel = bpf_map_lookup_elem(&kernel_scratch, &place);
 	if (!stack || !kernel)
 		return;
@@ -219,7 +219,7 @@ static __always_inline __u64 execution_stack(struct ze_processor *processor, __u
 	if (slot < 0)
 		return 0;
 	__u32 place = cpu * SCRATCH_SLOTS + slot;
-	struct stack_addresses *stack = bpf_map_lookup_elem(&stack_scratch, &place);
+	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &place);
 	__u64 hash = 0;
 	if (stack)
 		hash = submission_stack(set ? (void *)&stacks_1 : (void *)&stacks_0, stack, processor);
