@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <bpf/libbpf.h>
 #include "bpf/support.h"
@@ -49,10 +48,8 @@ int copied_stacks_set_sizes(const struct iaprof_host *host, struct cpu_stack_bpf
 
 static void drop_copy(struct copied_stacks *stacks, struct copied_stack *held)
 {
-	if (!held->copy)
-		return;
-	munmap(held->copy, held->bytes);
-	stacks->bytes -= held->bytes;
+	unwind_copy_drop(held->copy);
+	stacks->bytes -= held->copy ? held->bytes : 0;
 	held->copy = NULL;
 }
 
@@ -74,25 +71,13 @@ static bool keep_copy(struct copied_stacks *stacks, const struct unwind_copy *co
 				     .bytes = size };
 	if (stacks->bytes + size > BYTES_MAX || stacks->held.count >= COUNT_MAX)
 		return false;
-	held.copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (held.copy == MAP_FAILED)
-		return false;
-	madvise(held.copy, size, MADV_DONTDUMP);
-	memcpy(held.copy, copy, size);
-	if (keyed_array_add(&stacks->held, &held) == POSITION_NONE) {
-		munmap(held.copy, size);
+	held.copy = unwind_copy_keep(copy, size);
+	if (!held.copy || keyed_array_add(&stacks->held, &held) == POSITION_NONE) {
+		unwind_copy_drop(held.copy);
 		return false;
 	}
 	stacks->bytes += size;
 	return true;
-}
-
-static uint32_t end_flags(uint32_t end)
-{
-	return end == UNWIND_COMPLETE     ? 0
-	       : end == UNWIND_UNREADABLE ? IAPROF_SAMPLE_STACK_UNREADABLE
-	       : end == UNWIND_TRUNCATED  ? IAPROF_SAMPLE_TRUNCATED
-					  : IAPROF_SAMPLE_NO_UNWIND_TABLE;
 }
 
 /* Keeps elements of a stack in an empty array; false if there is no memory. */
@@ -114,7 +99,7 @@ static void try_copy(struct copied_stacks *stacks, struct copied_stack *held)
 		stacks->refused++;
 		return;
 	}
-	held->flags = end_flags(end);
+	held->flags = unwind_end_flag(end);
 	*(end == UNWIND_COMPLETE ? &stacks->unwound : &stacks->ended) += 1;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples taken before the tables of their process were ready. The BPF program copies the stack, and the sample is held
- * until the copy is unwound, or its time is over. Copies contain private memory of other programs: they are stored in
- * memory that core dumps omit, and that is unmapped as soon as they are unwound.
+ * until the copy is unwound, or its time is over. Copies are dropped as soon as they are unwound.
  */
 #pragma once
 

@@ -12,23 +12,13 @@
 #include <bpf/bpf_core_read.h>
 #include "cpu-stack.h"
 #include "bpf/map.bpf.h"
-#include "bpf/stack.bpf.h"
 #include "bpf/targets.bpf.h"
 
-/* Scratch buffers for stacks that may already be in the map. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, STACK_ROOM);
-} scratch SEC(".maps");
-#define SCRATCH_USER 0u
-#define SCRATCH_KERNEL 1u
-
-#include "bpf/unwind.bpf.h"
+#define STACK_BUFFERS 2
+#define BUFFER_USER 0u
+#define BUFFER_KERNEL 1u
+#include "bpf/stack_reader.bpf.h"
 #include "bpf/unwind_copy.bpf.h"
-#include "bpf/python.bpf.h"
-#include "bpf/thread_context.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -76,41 +66,6 @@ BPF_MAP(copy_buffers, ARRAY, __u32, struct unwind_copy, 1);
 
 BPF_MAP(copy_budgets, ARRAY, __u32, struct cpu_stack_copy_budget, 1);
 
-/* Returns stack_hash() of an element of scratch, for Linux before 5.17. Global, as unwind_stack(). */
-__attribute__((noinline)) __u64 scratch_hash(__u32 element)
-{
-	const struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
-	return stack ? stack_hash(stack) : 0;
-}
-
-/*
- * Records a stack in the scratch buffer. Returns its hash, or 0 without a stack; adds missing to *flags if there should
- * be one.
- */
-static __always_inline __u64 sample_stack_take(struct bpf_perf_event_data *context, bool use_loops,
-					       struct stack_addresses *stack, __u32 element, __u64 kind, __u32 missing,
-					       bool expected, __u32 *flags)
-{
-	bool truncated = false;
-	__u64 hash = 0;
-	if (stack_read(context, stack, kind, &truncated))
-		hash = use_loops ? stack_hash_by_loop(element) : scratch_hash(element);
-	if (!hash && expected)
-		*flags |= missing;
-	if (truncated)
-		*flags |= CPU_STACK_TRUNCATED;
-	return hash;
-}
-
-/* Returns the flag that states why a stack ended. */
-static __always_inline __u32 end_flag(__u32 end)
-{
-	return end == UNWIND_COMPLETE     ? 0
-	       : end == UNWIND_UNREADABLE ? CPU_STACK_UNREADABLE
-	       : end == UNWIND_TRUNCATED  ? CPU_STACK_TRUNCATED
-					  : CPU_STACK_NO_TABLE;
-}
-
 static __always_inline bool copy_is_allowed(const struct cpu_stack_key *key, __u64 now)
 {
 	__u32 element = key->process % CPU_STACK_COPY_BUDGETS;
@@ -152,8 +107,8 @@ static __always_inline __u64 copy_send(const struct cpu_stack_key *key, const st
 }
 
 /*
- * Records the user stack as sample_stack_take() does. It is unwound by frame pointers until the tables of the process
- * are ready, and for code without tables.
+ * Records the user stack as stack_walk() does. It is unwound by frame pointers until the tables of the process are
+ * ready, and for code without tables.
  */
 static __always_inline __u64 user_stack_take(struct bpf_perf_event_data *context, bool use_tables,
 					     struct task_struct *task, struct stack_addresses *stack,
@@ -162,41 +117,25 @@ static __always_inline __u64 user_stack_take(struct bpf_perf_event_data *context
 	bool expected = !(task->flags & PF_EXITING);
 	struct unwind_registers registers = {};
 	if (use_tables && expected && !unwind_registers_get(&registers, &context->regs, task)) {
-		key->flags |= CPU_STACK_NO_TABLE;
+		key->flags |= STACK_NO_TABLE;
 	} else if (use_tables && expected) {
-		__u64 hash = 0;
-		__u32 end = unwind_stack(SCRATCH_USER, key->process, key->execution, &registers, &hash);
-		if (end <= UNWIND_TRUNCATED)
-			processor->unwound[end]++;
-		if (end == UNWIND_UNKNOWN) {
-			unwind_ask(key->process, key->execution);
+		__u32 end;
+		__u64 hash = stack_unwind(stack, BUFFER_USER, key->process, key->execution, &registers,
+					  &processor->stacks, &end);
+		if (end == UNWIND_UNKNOWN)
 			key->copy = copy_send(key, &registers, processor);
-		}
-		key->flags |= end_flag(end);
-		hash = python_stack_take(SCRATCH_USER, bpf_get_smp_processor_id(), key->execution, &processor->python,
-					 hash);
-		if (stack->depth > 1 || end == UNWIND_COMPLETE)
+		key->flags |= unwind_end_flag(end);
+		if (hash)
 			return hash;
 	}
 	__u32 flags = key->flags;
-	__u64 hash = sample_stack_take(context, use_tables, stack, SCRATCH_USER, BPF_F_USER_STACK,
-				       CPU_STACK_USER_MISSING, expected, &flags);
+	__u64 hash = stack_walk(context, use_tables, stack, BUFFER_USER, BPF_F_USER_STACK,
+				expected ? STACK_USER_MISSING : 0, &flags);
 	/* If there is a copy, this stack is used only if the copy cannot be unwound in time. */
 	if (key->copy)
-		flags &= ~CPU_STACK_TRUNCATED;
+		flags &= ~STACK_TRUNCATED;
 	key->flags |= flags;
 	return hash;
-}
-
-/* Stores a stack in the map. Returns its hash, or 0 with missing added to *flags if the map is full. */
-static __always_inline __u64 sample_stack_store(void *stacks, const struct stack_addresses *stack, __u64 hash,
-						__u32 missing, __u32 *flags, struct cpu_stack_processor *processor)
-{
-	if (!hash || stack_store(stacks, stack, hash))
-		return hash;
-	processor->stacks_lost++;
-	*flags |= missing;
-	return 0;
 }
 
 static __always_inline void count_add(struct cpu_stack_count *count, __u64 ticks, __u64 now)
@@ -231,7 +170,7 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, b
 	bpf_probe_read_kernel(key.name, sizeof key.name, &task->group_leader->comm);
 	bpf_get_current_comm(key.thread_name, sizeof key.thread_name);
 
-	__u32 user_element = SCRATCH_USER, kernel_element = SCRATCH_KERNEL;
+	__u32 user_element = BUFFER_USER, kernel_element = BUFFER_KERNEL;
 	struct stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
 	struct stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
 	if (!user || !kernel)
@@ -239,13 +178,13 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, b
 	/* Exiting processes have released their user memory; kernel threads never had any. */
 	if (take_user && !(task->flags & (PF_KTHREAD | PF_EXITING)) && !is_in_exec(task))
 		thread_span_take((struct thread_memory){ task, .is_running = true }, key.process, key.execution,
-				 &processor->spans, key.span);
+				 &processor->stacks.spans, key.span);
 	if (take_user && !(task->flags & PF_KTHREAD) && !is_in_exec(task))
 		key.user_stack = user_stack_take(context, use_tables, task, user, &key, processor);
 	/* Kernel addresses have the highest bit set. */
 	if (take_kernel && (long)PT_REGS_IP(&context->regs) < 0)
-		key.kernel_stack = sample_stack_take(context, use_tables, kernel, SCRATCH_KERNEL, 0,
-						     CPU_STACK_KERNEL_MISSING, true, &key.flags);
+		key.kernel_stack =
+			stack_walk(context, use_tables, kernel, BUFFER_KERNEL, 0, STACK_KERNEL_MISSING, &key.flags);
 
 	/*
 	 * Stacks are stored before the first sample that refers to them: for an existing sample the stacks need no
@@ -256,10 +195,9 @@ static __always_inline void sample_record(struct bpf_perf_event_data *context, b
 		count_add(count, ticks, now);
 		return;
 	}
-	key.user_stack =
-		sample_stack_store(stacks, user, key.user_stack, CPU_STACK_USER_MISSING, &key.flags, processor);
+	key.user_stack = stack_keep(stacks, user, key.user_stack, STACK_USER_MISSING, &key.flags, &processor->stacks);
 	key.kernel_stack =
-		sample_stack_store(stacks, kernel, key.kernel_stack, CPU_STACK_KERNEL_MISSING, &key.flags, processor);
+		stack_keep(stacks, kernel, key.kernel_stack, STACK_KERNEL_MISSING, &key.flags, &processor->stacks);
 	struct cpu_stack_count first = { .count = ticks, .samples = 1, .first_time = now, .last_time = now };
 	long error = bpf_map_update_elem(samples, &key, &first, BPF_NOEXIST);
 	if (error == -EEXIST) {
@@ -338,7 +276,7 @@ int BPF_PROG(follow_fork, struct task_struct *parent, struct task_struct *child)
 	targets_follow(parent, child);
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_stack_processor *processor = bpf_map_lookup_elem(&processors, &cpu);
-	if (processor)
-		processor->fork_time += bpf_ktime_get_ns() - begin;
+	if (processor) /* atomic: a clock tick may come in between */
+		__sync_fetch_and_add(&processor->handler_time, bpf_ktime_get_ns() - begin);
 	return 0;
 }

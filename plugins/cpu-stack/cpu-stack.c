@@ -7,17 +7,15 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <bpf/libbpf.h>
 #include <iaprof/plugin.h>
 #include "machine_check.h"
 #include "clock.h"
 #include "cpu-stack.h"
 #include "drain.h"
+#include "bpf/stack_reader.h"
 #include "bpf/support.h"
 #include "bpf/target_set.h"
-#include "bpf/thread_contexts.h"
-#include "bpf/unwinder.h"
 #include "cpu-stack.bpf.skel.h"
 #include "text/plural.h"
 
@@ -36,44 +34,23 @@
 #define FREQUENCY_MAX 10000u
 
 struct cpu_stack {
+	struct stack_reader stacks;
 	/* options */
 	uint64_t frequency;
 	uint64_t clock_choice; /* enum sample_clock_choice */
 	uint64_t drain_period;
 	uint64_t map_size;
-	uint64_t unwind_choice; /* enum unwind_choice */
-	uint64_t python_choice; /* enum python_choice */
-	bool user;
 	bool kernel;
 	bool idle;
-	bool spans;
 
 	const struct iaprof_host *host;
 	struct cpu_stack_bpf *skeleton;
 	struct sample_clock clock;
 	struct drain drain;
-	struct unwinder unwinder;
-	struct thread_contexts contexts;
-	bool use_tables;
-	bool use_python;
 	uint32_t stride;   /* ticks of a block, of which one is handled */
 	uint64_t followed; /* time of the last read of the online CPUs */
 	bool started;
 };
-
-/* Sets use_tables. */
-static int unwinding_choose(struct cpu_stack *cpu_stack, const struct iaprof_host *host)
-{
-	const char *reason = NULL;
-	cpu_stack->use_tables = cpu_stack->user && cpu_stack->unwind_choice != UNWIND_FRAME_POINTERS;
-	if (!cpu_stack->use_tables || unwinder_is_supported(BPF_PROG_TYPE_PERF_EVENT, &reason))
-		return 0;
-	if (cpu_stack->unwind_choice == UNWIND_TABLES)
-		return host->fail(host, ENOTSUP, "unwind=tables: %s: use unwind=fp", reason);
-	cpu_stack->use_tables = false;
-	host->log(host, IAPROF_LOG_INFO, "user stacks are unwound by frame pointers alone: %s", reason);
-	return 0;
-}
 
 static int cpu_stack_probe(const struct iaprof_host *host, void *instance)
 {
@@ -81,7 +58,7 @@ static int cpu_stack_probe(const struct iaprof_host *host, void *instance)
 
 	int result = bpf_support_check(host);
 	if (result == 0)
-		result = unwinding_choose(cpu_stack, host);
+		result = stack_reader_probe(&cpu_stack->stacks, host, BPF_PROG_TYPE_PERF_EVENT);
 	return result ? result : sample_clock_check(host, (enum sample_clock_choice)cpu_stack->clock_choice);
 }
 
@@ -97,9 +74,8 @@ static int maps_size(struct cpu_stack *cpu_stack)
 	size_t cpu_count = online.count;
 	uint32_t processor_count = online.items[cpu_count - 1] + 1;
 	cpu_list_free(&online);
-	int possible = libbpf_num_possible_cpus(); /* any of them may come online */
-	if (possible > 0 && (uint32_t)possible > processor_count)
-		processor_count = (uint32_t)possible;
+	if (processor_count < bpf_processor_count()) /* any of them may come online */
+		processor_count = bpf_processor_count();
 
 	uint64_t rate = cpu_stack->frequency * cpu_count;
 	uint64_t longest = SAMPLES_PER_DRAIN * SECOND / rate;
@@ -129,15 +105,9 @@ static int maps_size(struct cpu_stack *cpu_stack)
 		{ skeleton->maps.targets, target_words(host->target(host)), 0 },
 	};
 	result = bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof sizes[0]);
-	const struct python_maps maps = PYTHON_MAPS(skeleton);
-	if (result == 0)
-		result = python_stacks_set_sizes(host, &maps, processor_count, cpu_stack->use_python);
-	if (result == 0)
-		result = thread_contexts_set_size(host, skeleton->maps.thread_context_processes,
-						  skeleton->rodata->take_spans);
 	return result ? result
 		      : copied_stacks_set_sizes(host, skeleton, processor_count, cpu_stack->frequency,
-						cpu_stack->use_tables);
+						cpu_stack->stacks.use_tables);
 }
 
 static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target *target)
@@ -147,35 +117,24 @@ static int programs_load(struct cpu_stack *cpu_stack, const struct iaprof_target
 	if (!skeleton)
 		return host->fail(host, errno, "cannot open the BPF program: %s", strerror(errno));
 
-	if (getrandom((void *)skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
-		return host->fail(host, errno, "cannot get a random number: %s", strerror(errno));
-	skeleton->rodata->stack_depth = stack_depth_read();
-	skeleton->rodata->take_user = cpu_stack->user;
-	cpu_stack->use_python = cpu_stack->use_tables && cpu_stack->python_choice != PYTHON_NATIVE;
-	skeleton->rodata->take_python = cpu_stack->use_python;
-	skeleton->rodata->take_spans = cpu_stack->use_tables && cpu_stack->spans && thread_contexts_are_wanted(host);
+	int result = stack_reader_configure(&cpu_stack->stacks, host, STACK_READER_OBJECT(skeleton));
+	if (result)
+		return result;
+	skeleton->rodata->take_user = cpu_stack->stacks.user;
 	skeleton->rodata->take_kernel = cpu_stack->kernel;
 	skeleton->rodata->take_idle = cpu_stack->idle;
 	skeleton->rodata->slot_width = target->time_resolution;
 	TARGET_SET_CONFIGURE(skeleton, target);
-	bpf_program__set_autoload(skeleton->progs.sample_cpu, !cpu_stack->use_tables);
-	bpf_program__set_autoload(skeleton->progs.sample_cpu_by_tables, cpu_stack->use_tables);
-	const struct unwinder_maps maps = UNWINDER_MAPS(skeleton);
-	int result = maps_size(cpu_stack);
-	if (result == 0)
-		result = unwinder_set_sizes(host, &maps, cpu_stack->use_tables);
+	bpf_program__set_autoload(skeleton->progs.sample_cpu, !cpu_stack->stacks.use_tables);
+	bpf_program__set_autoload(skeleton->progs.sample_cpu_by_tables, cpu_stack->stacks.use_tables);
+	result = maps_size(cpu_stack);
 	if (result)
 		return result;
 
 	result = cpu_stack_bpf__load(skeleton);
-	if (result && cpu_stack->use_tables && cpu_stack->unwind_choice == UNWIND_AUTO) {
-		host->log(host, IAPROF_LOG_INFO,
-			  "user stacks are unwound by frame pointers alone: the Linux kernel refuses the other BPF "
-			  "program: %s",
-			  strerror(-result));
+	if (result && stack_reader_reduce(&cpu_stack->stacks, result)) {
 		cpu_stack_bpf__destroy(skeleton);
 		cpu_stack->skeleton = NULL;
-		cpu_stack->use_tables = false;
 		return programs_load(cpu_stack, target);
 	}
 	if (result)
@@ -187,40 +146,19 @@ static void cpu_stack_check(const struct iaprof_host *host, void *instance)
 {
 	const struct cpu_stack *cpu_stack = instance;
 
-	cpu_stack_check_all(host, cpu_stack->user, cpu_stack->unwind_choice, cpu_stack->kernel);
+	cpu_stack_check_all(host, cpu_stack->stacks.user, cpu_stack->stacks.unwind, cpu_stack->kernel);
 }
 
-static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
+/* Unwinds the copies of a process whose tables have come. */
+static void copies_retry(struct stack_reader *stacks, const struct iaprof_unwind_process *process, bool has_span)
 {
-	struct cpu_stack *cpu_stack = instance;
-	unwinder_ask(&cpu_stack->unwinder);
-	return 0;
-}
-
-static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
-			   const struct iaprof_unwind_process *process)
-{
-	struct cpu_stack *cpu_stack = instance;
-	/* The unwinder last, so that each complete stack has its Python frames and its span. */
-	python_stacks_take(&cpu_stack->drain.python, table, process);
-	thread_contexts_take(&cpu_stack->contexts, table, process);
-	int result = unwinder_take(&cpu_stack->unwinder, table, process);
-	if (!result && process)
-		copied_stacks_retry(&cpu_stack->drain.copies, process->pid);
-	return result;
+	copied_stacks_retry(&((struct cpu_stack *)stacks)->drain.copies, process->pid);
 }
 
 static int stack_copied(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
 {
 	struct cpu_stack *cpu_stack = instance;
 	copied_stacks_read(&cpu_stack->drain.copies);
-	return 0;
-}
-
-static int python_code_came(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
-{
-	struct cpu_stack *cpu_stack = instance;
-	python_stacks_read(&cpu_stack->drain.python);
 	return 0;
 }
 
@@ -234,26 +172,20 @@ static int cpu_stack_prepare(const struct iaprof_host *host, void *instance)
 	bpf_log_end(&log);
 	if (result)
 		return result;
-	if (cpu_stack->skeleton->rodata->take_spans)
-		thread_contexts_open(&cpu_stack->contexts, cpu_stack->skeleton->maps.thread_context_processes);
-	result = drain_init(&cpu_stack->drain, host, cpu_stack->skeleton);
-	if (result == 0 && cpu_stack->use_tables)
-		result = unwinder_open(&cpu_stack->unwinder, host,
-				       &(struct unwinder_maps)UNWINDER_MAPS(cpu_stack->skeleton), requests_ready,
-				       tables_received);
-	if (result == 0 && cpu_stack->use_tables)
-		result = copied_stacks_open(&cpu_stack->drain.copies, host, &cpu_stack->unwinder,
-					    &cpu_stack->drain.python, cpu_stack->skeleton, stack_copied);
-	if (result == 0 && cpu_stack->use_python)
-		result = python_stacks_open(&cpu_stack->drain.python, host,
-					    &(struct python_maps)PYTHON_MAPS(cpu_stack->skeleton),
-					    (enum python_choice)cpu_stack->python_choice, python_code_came);
+	struct stack_reader *stacks = &cpu_stack->stacks;
+	stacks->on_process = copies_retry;
+	result = drain_init(&cpu_stack->drain, host, stacks, cpu_stack->skeleton);
+	if (result == 0)
+		result = stack_reader_open(stacks, STACK_READER_OBJECT(cpu_stack->skeleton));
+	if (result == 0 && stacks->use_tables)
+		result = copied_stacks_open(&cpu_stack->drain.copies, host, &stacks->unwinder, &stacks->python,
+					    cpu_stack->skeleton, stack_copied);
 	if (result)
 		return result;
 	return sample_clock_open(&cpu_stack->clock, host, (enum sample_clock_choice)cpu_stack->clock_choice,
 				 cpu_stack->frequency,
-				 bpf_program__fd(cpu_stack->use_tables ? cpu_stack->skeleton->progs.sample_cpu_by_tables
-								       : cpu_stack->skeleton->progs.sample_cpu));
+				 bpf_program__fd(stacks->use_tables ? cpu_stack->skeleton->progs.sample_cpu_by_tables
+								    : cpu_stack->skeleton->progs.sample_cpu));
 }
 
 /* CPUs that come online are sampled from now on; their earlier samples are lost. */
@@ -316,10 +248,7 @@ static int cpu_stack_start(const struct iaprof_host *host, void *instance)
 	describe_frequency(cpu_stack);
 	follow_budget(cpu_stack);
 	host->metadata(host, "CPUs sampled", "%zu", cpu_stack->clock.events.count);
-	if (cpu_stack->user && !cpu_stack->use_tables)
-		host->metadata(host, "user stacks", "frame pointers");
-	host->metadata(host, "deepest stack", "%" PRIu32 " addresses",
-		       cpu_stack->use_tables ? STACK_DEPTH_MAX : cpu_stack->skeleton->rodata->stack_depth);
+	stack_reader_describe_limits(&cpu_stack->stacks);
 
 	cpu_stack->started = true;
 	cpu_stack->followed = host->clock(host);
@@ -335,49 +264,37 @@ static int cpu_stack_stop(const struct iaprof_host *host, void *instance)
 	struct cpu_stack *cpu_stack = instance;
 
 	sample_clock_stop(&cpu_stack->clock);
-	if (cpu_stack->use_tables)
-		unwinder_ask(&cpu_stack->unwinder);
+	stack_reader_read(&cpu_stack->stacks);
 	return cpu_stack->started ? drain_finish(&cpu_stack->drain) : 0;
 }
 
-/* Reports how user stacks ended. Samples from before the tables were ready were unwound by frame pointers. */
-static void describe_user_stacks(const struct cpu_stack *cpu_stack, const struct iaprof_host *host)
+static void describe_copies(const struct cpu_stack *cpu_stack, const struct iaprof_host *host)
 {
 	const struct cpu_stack_processor *sum = &cpu_stack->drain.reported;
-	if (!cpu_stack->use_tables)
-		return;
-	host->metadata(host, "user stacks",
-		       ".eh_frame: %" PRIu64 " complete, %" PRIu64 " before tables were ready, %" PRIu64
-		       " ended by code without a table, %" PRIu64 " not readable, %" PRIu64 " truncated",
-		       (uint64_t)sum->unwound[UNWIND_COMPLETE], (uint64_t)sum->unwound[UNWIND_UNKNOWN],
-		       (uint64_t)sum->unwound[UNWIND_NO_RULE], (uint64_t)sum->unwound[UNWIND_UNREADABLE],
-		       (uint64_t)sum->unwound[UNWIND_TRUNCATED]);
 	const struct copied_stacks *copies = &cpu_stack->drain.copies;
 	host->metadata(host, "copied stacks",
 		       "%" PRIu64 ": %" PRIu64 " complete, %" PRIu64 " ended early, %" PRIu64
 		       " without tables in time; no room for %" PRIu64 ", over the budget %" PRIu64,
 		       (uint64_t)sum->copies, copies->unwound, copies->ended, copies->late,
 		       (uint64_t)sum->copies_lost + copies->refused, (uint64_t)sum->copies_refused);
-	unwinder_describe(&cpu_stack->unwinder, host);
-	python_stacks_describe(&cpu_stack->drain.python, &sum->python);
-	thread_contexts_describe(&cpu_stack->contexts, host, &sum->spans);
 }
 
 static int cpu_stack_finish(const struct iaprof_host *host, void *instance)
 {
 	struct cpu_stack *cpu_stack = instance;
 	const struct cpu_stack_processor *sum = &cpu_stack->drain.reported;
-	uint64_t samples_lost = sum->ticks_full, stacks_lost = sum->stacks_lost;
+	uint64_t samples_lost = sum->ticks_full, stacks_lost = sum->stacks.lost;
 
 	if (!cpu_stack->started)
 		return 0;
 	int result = drain_release(&cpu_stack->drain);
 	if (result)
 		return result;
-	uint64_t time = sum->handler_time + sum->fork_time;
 	uint64_t ticks = sum->ticks ? sum->ticks : 1;
-	describe_user_stacks(cpu_stack, host);
-	host->metadata(host, "kernel-side time per tick", "%" PRIu64 " ns", time / ticks);
+	stack_reader_describe(&cpu_stack->stacks, &sum->stacks, "user stacks");
+	if (cpu_stack->stacks.use_tables)
+		describe_copies(cpu_stack, host);
+	host->metadata(host, "kernel-side time per tick", "%" PRIu64 " ns", (uint64_t)sum->handler_time / ticks);
 	if (!samples_lost && !stacks_lost)
 		return 0;
 	char text[256];
@@ -398,8 +315,7 @@ static void cpu_stack_destroy(const struct iaprof_host *host, void *instance)
 
 	sample_clock_close(&cpu_stack->clock);
 	drain_free(&cpu_stack->drain);
-	unwinder_free(&cpu_stack->unwinder);
-	thread_contexts_free(&cpu_stack->contexts);
+	stack_reader_free(&cpu_stack->stacks);
 	cpu_stack_bpf__destroy(cpu_stack->skeleton);
 }
 
@@ -417,21 +333,15 @@ static const struct iaprof_option options[] = {
 	       "CPUs), "
 	       "software counts time, auto prefers hardware",
 	       .choices = clock_choices),
-	OPTION(unwind_choice, CHOICE, "unwind", "auto",
+	OPTION(stacks.unwind, CHOICE, "unwind", "auto",
 	       "How user stacks are unwound: tables uses .eh_frame of programs and libraries, and frame pointers where "
 	       "there is none (Linux 5.17); fp uses frame pointers alone; auto prefers tables",
 	       .choices = unwind_choices),
-	OPTION(python_choice, CHOICE, "python", "mixed",
-	       "Python frames in user stacks: mixed shows them in place of the interpreter's frames; python omits "
-	       "native "
-	       "frames; native omits Python frames",
-	       .choices = python_choices),
-	OPTION(user, BOOL, "user", "yes", "Record user stacks"),
+	STACK_READER_PYTHON_OPTION(struct cpu_stack, stacks, "user stacks"),
+	OPTION(stacks.user, BOOL, "user", "yes", "Record user stacks"),
 	OPTION(kernel, BOOL, "kernel", "yes", "Record Linux kernel stacks"),
 	OPTION(idle, BOOL, "idle", "no", "Include idle CPUs"),
-	OPTION(spans, BOOL, "spans", "yes",
-	       "Record the trace and span that a thread works on, if its program publishes them (OpenTelemetry's "
-	       "thread context; requires unwind tables)"),
+	STACK_READER_SPANS_OPTION(struct cpu_stack, stacks),
 	OPTION(drain_period, DURATION, "drain", "1s",
 	       "Longest interval between reads of the BPF maps; shorter on machines with many CPUs",
 	       .minimum = 10 * MILLISECOND, .maximum = SECOND),

@@ -3,23 +3,14 @@
 #pragma once
 
 #include <linux/types.h>
-#include "bpf/python.h"
-#include "bpf/thread_context.h"
+#include "bpf/stack_counts.h"
 
 #define CPU_STACK_NAME_SIZE 16 /* TASK_COMM_LEN, include/linux/sched.h */
-
-enum cpu_stack_flag {
-	CPU_STACK_USER_MISSING = 1u << 0,
-	CPU_STACK_KERNEL_MISSING = 1u << 1,
-	CPU_STACK_TRUNCATED = 1u << 2,
-	CPU_STACK_NO_TABLE = 1u << 3, /* the user stack ends at code without a table */
-	CPU_STACK_UNREADABLE = 1u << 4
-};
 
 /* Key of a sample count. */
 struct cpu_stack_key {
 	__u32 process;
-	__u32 flags;                    /* enum cpu_stack_flag */
+	__u32 flags;                    /* enum stack_flag */
 	__u64 execution;                /* number of programs the process has executed: each has its own mappings */
 	__u64 user_stack;               /* hash of the addresses; 0: no stack */
 	__u64 kernel_stack;             /* as user_stack */
@@ -76,14 +67,9 @@ struct cpu_stack_processor {
 	__u64 ticks_filtered; /* ticks not recorded because the process is not a target */
 	__u64 ticks_full;     /* lost: the samples map was full */
 	__u64 ticks_busy;     /* lost: the samples map was locked (the handler interrupted its update) */
-	__u64 stacks_lost;    /* stacks that did not fit into the stacks map; their samples count, without the stack */
-	__u64 handler_time;   /* ns in the handler */
-	__u64 fork_time;      /* ns in the fork program */
-	__u64 unwound[5];     /* user stacks by the reason for their end (enum unwind_end) */
+	__u64 handler_time;   /* ns in the programs */
 	__u64 copies;         /* user stacks that were copied */
 	__u64 copies_refused; /* copies that their process had no budget for */
 	__u64 copies_lost;    /* copies that did not fit into the ring buffer */
-	struct python_counts python;
-	struct thread_context_counts spans;
-	__u64 pad[2]; /* keeps CPUs on separate pairs of cache lines (prefetched together) */
-};
+	struct stack_counts stacks;
+} __attribute__((aligned(128))); /* keeps CPUs on separate pairs of cache lines (prefetched together) */

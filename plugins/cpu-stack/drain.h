@@ -5,13 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
-#include "bpf/python_stacks.h"
 #include "copied_stacks.h"
 #include "cpu-stack.h"
 #include "bpf/cpu_table.h"
 #include "bpf/map_table.h"
+#include "bpf/stack_reader.h"
 #include "records/record_batch.h"
-#include "bpf/stack_index.h"
 
 struct cpu_stack_bpf;
 
@@ -24,20 +23,16 @@ struct drain {
 	uint64_t period;    /* ns per tick */
 	uint64_t last_time; /* time of the last turn */
 
+	struct stack_reader *stacks;
 	struct map_table samples;
-	struct map_table stacks;
-	struct stack_index index;
 	struct copied_stacks copies;
-	struct python_stacks python;
 	struct record_batch batch;
 	struct cpu_stack_processor reported; /* sums over all CPUs that have been reported */
 };
 
-/* The plugin's counters, by their id in COUNTER records. */
-enum drain_counter { DRAIN_KERNEL_TIME = 1, DRAIN_TICKS = 2, DRAIN_TICKS_IDLE = 3, DRAIN_TICKS_FILTERED = 4 };
-
 /* The skeleton must be loaded. Returns 0, or a negative errno after host->fail(). Call drain_free() in either case. */
-int drain_init(struct drain *drain, const struct iaprof_host *host, struct cpu_stack_bpf *skeleton);
+int drain_init(struct drain *drain, const struct iaprof_host *host, struct stack_reader *stacks,
+	       struct cpu_stack_bpf *skeleton);
 /* Declares the types of records that are emitted later, before the clock starts; each tick represents period ns. */
 int drain_begin(struct drain *drain, uint64_t period);
 /* Emits one set of maps and lets the program fill the other one. */

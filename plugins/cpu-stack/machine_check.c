@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "process/rights.h"
-#include "bpf/stack_index.h"
-#include "bpf/unwinder.h"
+#include "bpf/stack_reader.h"
 
 #ifdef __x86_64__
 /* Functions with a frame pointer set it up within their first instructions. */

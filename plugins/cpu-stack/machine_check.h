@@ -5,8 +5,5 @@
 #include <stdbool.h>
 #include <iaprof/host.h>
 
-/* As the option unwind=. */
-enum unwind_choice { UNWIND_AUTO, UNWIND_FRAME_POINTERS, UNWIND_TABLES };
-
 /* For check(). user, kernel: the stacks that are recorded. unwind: enum unwind_choice. */
 void cpu_stack_check_all(const struct iaprof_host *host, bool user, uint64_t unwind, bool kernel);
