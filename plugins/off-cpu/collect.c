@@ -6,14 +6,20 @@
 #include <string.h>
 #include <iaprof/record.h>
 #include "base/cleanup.h"
-#include "bpf/thread_contexts.h"
 #include "off-cpu.bpf.skel.h"
 
-enum collector_counter { COUNTER_KERNEL_TIME = 1, COUNTER_SWITCHES = 2 };
+/* The values are those of totals_emit(). */
+static const struct record_counter counters[] = {
+	{ .id = 1, .name = "kernel-side-time", .unit = "nanoseconds" },
+	{ .id = 2, .name = "switches", .unit = "count" },
+};
+#define COUNTERS (sizeof counters / sizeof *counters)
 
-int collector_init(struct collector *collector, const struct iaprof_host *host, struct off_cpu_bpf *skeleton)
+int collector_init(struct collector *collector, const struct iaprof_host *host, struct stack_reader *stacks,
+		   struct off_cpu_bpf *skeleton)
 {
 	collector->host = collector->before.host = host;
+	collector->stacks = stacks;
 	collector->skeleton = skeleton;
 	int result = cpu_table_map(&collector->cpus, host, skeleton->maps.processors);
 	if (result)
@@ -28,13 +34,10 @@ void collector_free(struct collector *collector)
 {
 	cpu_table_unmap(&collector->cpus);
 	map_table_free(&collector->waits);
-	map_table_free(&collector->stacks);
 	map_table_free(&collector->threads);
-	stack_index_free(&collector->index);
 	wait_stacks_free(&collector->known);
 	wait_reasons_free(&collector->reasons);
 	sleepers_free(&collector->before);
-	python_stacks_free(&collector->python);
 	record_batch_free(&collector->batch);
 }
 
@@ -44,24 +47,7 @@ int collector_begin(struct collector *collector)
 	collector->last_time = host->clock(host);
 	collector->waiting = host->declare_value_type(host, "off-cpu", "nanoseconds", 0);
 	collector->ready = host->declare_value_type(host, "runnable", "nanoseconds", 0);
-	static const struct record_counter counters[] = {
-		{ .id = COUNTER_KERNEL_TIME, .name = "kernel-side-time", .unit = "nanoseconds" },
-		{ .id = COUNTER_SWITCHES, .name = "switches", .unit = "count" },
-	};
-	int result = 0;
-	for (size_t i = 0; i < sizeof counters / sizeof *counters && result == 0; i++)
-		result = record_batch_declare_counter(&collector->batch, &counters[i], collector->last_time);
-	return result ? result : record_batch_flush(&collector->batch);
-}
-
-/* Returns enum iaprof_sample_flag of enum off_cpu_flag. */
-static uint32_t sample_flags(uint32_t flags)
-{
-	return (flags & OFF_CPU_USER_MISSING ? IAPROF_SAMPLE_USER_STACK_MISSING : 0) |
-	       (flags & OFF_CPU_KERNEL_MISSING ? IAPROF_SAMPLE_KERNEL_STACK_MISSING : 0) |
-	       (flags & OFF_CPU_TRUNCATED ? IAPROF_SAMPLE_TRUNCATED : 0) |
-	       (flags & OFF_CPU_NO_TABLE ? IAPROF_SAMPLE_NO_UNWIND_TABLE : 0) |
-	       (flags & OFF_CPU_UNREADABLE ? IAPROF_SAMPLE_STACK_UNREADABLE : 0);
+	return record_batch_declare_counters(&collector->batch, counters, COUNTERS, collector->last_time);
 }
 
 static uint32_t name_intern(const struct collector *collector, const char *name)
@@ -80,7 +66,7 @@ static struct iaprof_record_sample sample_of(const struct collector *collector, 
 		.thread_name = name_intern(collector, key->thread_name),
 		.cpu = UINT32_MAX,
 		.value_type = key->state >= OFF_CPU_WOKEN ? collector->ready : collector->waiting,
-		.flags = sample_flags(key->flags),
+		.flags = key->flags & STACK_FLAGS,
 	};
 	thread_contexts_set_span(&sample.header, &sample.span, key->span);
 	return sample;
@@ -99,14 +85,6 @@ static void set_reason(const struct collector *collector, struct iaprof_record_s
 	sample->reason = record_batch_text(&collector->batch, text);
 }
 
-static uint32_t unwind_flags(uint32_t end)
-{
-	return end == UNWIND_COMPLETE     ? 0
-	       : end == UNWIND_UNREADABLE ? IAPROF_SAMPLE_STACK_UNREADABLE
-	       : end == UNWIND_TRUNCATED  ? IAPROF_SAMPLE_TRUNCATED
-					  : IAPROF_SAMPLE_NO_UNWIND_TABLE;
-}
-
 /* Sets the stacks and the reason of a thread that the iterator has read. */
 static void set_sleeper(const struct collector *collector, struct iaprof_record_sample *sample,
 			const struct off_cpu_key *key, const struct sleeper *sleeper)
@@ -121,58 +99,42 @@ static void set_sleeper(const struct collector *collector, struct iaprof_record_
 		if (sleeper->user)
 			sample->user_stack = host->intern_stack(host, key->process, sleeper->user, sleeper->user_depth);
 		if (sleeper->user || sleeper->copy)
-			sample->flags |= unwind_flags(sleeper->end);
+			sample->flags |= unwind_end_flag(sleeper->end);
 	}
 	set_reason(collector, sample, &with_driver, kernel, depth);
 }
 
-/*
- * Returns the id of a stack, of the Linux kernel if process is 0; 0 if there is none, with missing added to the flags
- * if there should be one.
- */
-static uint32_t stack_intern(const struct collector *collector, uint32_t process, uint64_t hash, uint32_t missing,
-			     uint32_t *flags)
+/* Returns the id of a Linux kernel stack with a hash, or 0. */
+static uint32_t kernel_stack_intern(const struct collector *collector, uint64_t hash)
 {
-	const struct wait_stack *stack = wait_stacks_find(&collector->known, hash);
-	size_t skipped = stack && !process ? wait_reasons_skip(&collector->reasons, stack->addresses, stack->depth) : 0;
-	uint32_t id = stack ? collector->host->intern_stack(collector->host, process, stack->addresses + skipped,
-							    stack->depth - skipped)
-			    : 0;
-	if (hash && !id)
-		*flags |= missing;
-	return id;
-}
-
-/* As stack_intern(), for the user stack of a wait, which may have Python frames. */
-static uint32_t user_stack_intern(struct collector *collector, const struct off_cpu_key *key, uint32_t *flags)
-{
-	if (!collector->python.ring)
-		return stack_intern(collector, key->process, key->user_stack, IAPROF_SAMPLE_USER_STACK_MISSING, flags);
-	bool is_complete = !(key->flags & (OFF_CPU_TRUNCATED | OFF_CPU_NO_TABLE | OFF_CPU_UNREADABLE));
-	const struct wait_stack *stack = wait_stacks_find(&collector->known, key->user_stack);
-	uint32_t id = stack ? python_stacks_intern(&collector->python, key->process, key->execution, is_complete,
-						   stack->addresses, stack->depth)
-			    : 0;
-	if (key->user_stack && !id)
-		*flags |= IAPROF_SAMPLE_USER_STACK_MISSING;
-	return id;
+	const struct stack_addresses *stack = wait_stacks_find(&collector->known, hash);
+	const uint64_t *addresses = stack ? (const uint64_t *)stack->addresses : NULL;
+	size_t skipped = stack ? wait_reasons_skip(&collector->reasons, addresses, stack->depth) : 0;
+	return stack ? collector->host->intern_stack(collector->host, 0, addresses + skipped, stack->depth - skipped)
+		     : 0;
 }
 
 static void set_stacks(struct collector *collector, struct iaprof_record_sample *sample, const struct off_cpu_key *key)
 {
-	uint32_t flags = sample->flags, ignored = 0;
-	sample->user_stack = user_stack_intern(collector, key, &flags);
-	sample->kernel_stack =
-		stack_intern(collector, 0, key->kernel_stack, IAPROF_SAMPLE_KERNEL_STACK_MISSING, &flags);
-	sample->flags = flags;
-	const struct wait_stack *kernel = wait_stacks_find(&collector->known, key->kernel_stack);
-	set_reason(collector, sample, key, kernel ? kernel->addresses : NULL, kernel ? kernel->depth : 0);
+	const struct iaprof_host *host = collector->host;
+	sample->user_stack =
+		stack_reader_intern_user(collector->stacks, key->process, key->execution, key->user_stack,
+					 wait_stacks_find(&collector->known, key->user_stack), &sample->flags);
+	sample->kernel_stack = kernel_stack_intern(collector, key->kernel_stack);
+	if (key->kernel_stack && !sample->kernel_stack)
+		sample->flags |= STACK_KERNEL_MISSING;
+	const struct stack_addresses *kernel = wait_stacks_find(&collector->known, key->kernel_stack);
+	set_reason(collector, sample, key, kernel ? (const uint64_t *)kernel->addresses : NULL,
+		   kernel ? kernel->depth : 0);
 	if (!*key->waker_name)
 		return;
 	sample->waker = key->waker;
 	sample->waker_name = name_intern(collector, key->waker_name);
-	sample->waker_user_stack = stack_intern(collector, key->waker, key->waker_user, 0, &ignored);
-	sample->waker_kernel_stack = stack_intern(collector, 0, key->waker_kernel, 0, &ignored);
+	const struct stack_addresses *user = wait_stacks_find(&collector->known, key->waker_user);
+	if (user)
+		sample->waker_user_stack =
+			host->intern_stack(host, key->waker, (const uint64_t *)user->addresses, user->depth);
+	sample->waker_kernel_stack = kernel_stack_intern(collector, key->waker_kernel);
 }
 
 static void set_origin(struct collector *collector, struct iaprof_record_sample *sample, const struct off_cpu_key *key)
@@ -199,17 +161,12 @@ static int set_drain(struct collector *collector, uint32_t set)
 {
 	const struct iaprof_host *host = collector->host;
 	struct off_cpu_bpf *skeleton = collector->skeleton;
-	int result = map_table_drain(&collector->waits, set ? skeleton->maps.waits_1 : skeleton->maps.waits_0);
-	if (result == 0)
-		result = map_table_drain(&collector->stacks, set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0);
-	if (result == -ENOMEM || (result == 0 && (!stack_index_build(&collector->index, &collector->stacks) ||
-						  !wait_stacks_add(&collector->known, &collector->index))))
+	const struct drained_map waits = { &collector->waits, set ? skeleton->maps.waits_1 : skeleton->maps.waits_0 };
+	int result = stack_reader_drain(collector->stacks, set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0,
+					&waits, 1);
+	if (result == 0 && !wait_stacks_add(&collector->known, &collector->stacks->index))
 		return host->fail(host, ENOMEM, "out of memory");
-	if (result)
-		return host->fail(host, result, "cannot read the maps of the BPF programs: %s", strerror(-result));
-	__atomic_store_n(&skeleton->bss->span_waits[set], 0, __ATOMIC_RELAXED);
-	/* The programs send the functions of a stack before they add the wait. */
-	python_stacks_read(&collector->python);
+	__atomic_store_n(&skeleton->bss->span_keys[set], 0, __ATOMIC_RELAXED);
 	const struct off_cpu_key *keys = (const void *)collector->waits.keys;
 	const struct off_cpu_sum *sums = (const void *)collector->waits.values;
 	for (uint32_t i = 0; result == 0 && i < collector->waits.count; i++)
@@ -258,12 +215,8 @@ static int totals_emit(struct collector *collector)
 	losses_report(collector, &sum);
 	collector->reported = sum;
 	collector->last_time = host->clock(host);
-	int result = record_batch_set_counter(&collector->batch, COUNTER_KERNEL_TIME, (double)sum.handler_time,
-					      collector->last_time);
-	if (result == 0)
-		result = record_batch_set_counter(&collector->batch, COUNTER_SWITCHES, (double)sum.switches,
-						  collector->last_time);
-	return result ? result : record_batch_flush(&collector->batch);
+	const uint64_t values[COUNTERS] = { sum.handler_time, sum.switches };
+	return record_batch_set_counters(&collector->batch, counters, values, COUNTERS, collector->last_time);
 }
 
 int collector_turn(struct collector *collector)

@@ -7,8 +7,7 @@
 #include <iaprof/host.h>
 #include "bpf/cpu_table.h"
 #include "bpf/map_table.h"
-#include "bpf/python_stacks.h"
-#include "bpf/stack_index.h"
+#include "bpf/stack_reader.h"
 #include "off-cpu.h"
 #include "records/record_batch.h"
 #include "sleepers.h"
@@ -24,13 +23,11 @@ struct collector {
 	bool set_pending;        /* active_set was changed; the other set is not drained yet */
 	uint32_t waiting, ready; /* value types */
 	uint64_t last_time;      /* time of the last turn */
+	struct stack_reader *stacks;
 	struct map_table waits;
-	struct map_table stacks;
-	struct stack_index index; /* of stacks */
 	struct wait_stacks known; /* of all turns: a wait may end long after its stacks were taken */
 	struct map_table threads;
 	struct record_batch batch;
-	struct python_stacks python;
 	struct wait_reasons reasons;
 	struct sleepers before; /* threads that were asleep when the run began */
 	uint64_t asleep_at_end, asleep_throughout, minimum;
@@ -39,7 +36,8 @@ struct collector {
 };
 
 /* The skeleton must be loaded. Returns 0, or a negative errno after host->fail(). Call collector_free() in any case. */
-int collector_init(struct collector *collector, const struct iaprof_host *host, struct off_cpu_bpf *skeleton);
+int collector_init(struct collector *collector, const struct iaprof_host *host, struct stack_reader *stacks,
+		   struct off_cpu_bpf *skeleton);
 /* Declares the types of records. */
 int collector_begin(struct collector *collector);
 /* Emits one set of maps and lets the programs fill the other one. */

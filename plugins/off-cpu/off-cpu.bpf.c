@@ -13,24 +13,14 @@
 #include <bpf/bpf_core_read.h>
 #include "off-cpu.h"
 #include "bpf/map.bpf.h"
-#include "bpf/stack.bpf.h"
 #include "bpf/targets.bpf.h"
 
-/* Scratch buffers for stacks that may already be in the map. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 4);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, STACK_ROOM);
-} scratch SEC(".maps");
-#define SCRATCH_USER 0u
-#define SCRATCH_KERNEL 1u
-#define SCRATCH_WAKER_USER 2u
-#define SCRATCH_WAKER_KERNEL 3u
-
-#include "bpf/unwind.bpf.h"
-#include "bpf/python.bpf.h"
-#include "bpf/thread_context.bpf.h"
+#define STACK_BUFFERS 4
+#define BUFFER_USER 0u
+#define BUFFER_KERNEL 1u
+#define BUFFER_WAKER_USER 2u
+#define BUFFER_WAKER_KERNEL 3u
+#include "bpf/stack_reader.bpf.h"
 #include "task.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -50,11 +40,6 @@ const volatile bool sample_short = true;
 __u64 minimum = 1000000;               /* ns, up to 2^32; user space changes it at any time, but never to or from 0 */
 const volatile __u64 slot_width = 0;   /* ns; 0: waits are not separated by time */
 const volatile __u64 window_share = 0; /* ns of OFF_CPU_WINDOW */
-
-/* Limit on the waits with a span in a set of maps: one that begins for each request would fill the map. */
-const volatile __u32 span_waits_max = 0;
-/* Such waits in each set; user space sets it to 0 when it has drained the set. */
-__u32 span_waits[2] = {};
 
 /* The set of maps that is written to; user space drains the other set. */
 __u32 active_set = 0;
@@ -125,18 +110,6 @@ static __always_inline void sum_add(struct off_cpu_sum *sum, __u64 begin, __u64 
 		sum->last_time = end;
 }
 
-/* Removes the span from a key that is new to the set, if there are too many of them: its wait is recorded anyway. */
-static __always_inline bool span_drop(struct off_cpu_key *key, __u32 set, struct off_cpu_processor *processor)
-{
-	if (!key->span[THREAD_CONTEXT_SPAN_WORDS - 1])
-		return false;
-	if (__sync_fetch_and_add(&span_waits[set & 1], 1) < span_waits_max)
-		return false;
-	__builtin_memset(key->span, 0, sizeof key->span);
-	processor->spans_dropped++;
-	return true;
-}
-
 /* Adds a time to the sum of its key. */
 static __always_inline void wait_add(struct off_cpu_key *key, __u64 begin, __u64 end, __u64 value,
 				     struct off_cpu_processor *processor)
@@ -145,7 +118,7 @@ static __always_inline void wait_add(struct off_cpu_key *key, __u64 begin, __u64
 	void *waits = set ? (void *)&waits_1 : (void *)&waits_0;
 	key->slot = slot_width ? end / slot_width : 0;
 	struct off_cpu_sum *sum = bpf_map_lookup_elem(waits, key);
-	if (!sum && span_drop(key, set, processor))
+	if (!sum && span_drop(key->span, set, &processor->stacks))
 		sum = bpf_map_lookup_elem(waits, key);
 	if (sum) {
 		sum_add(sum, begin, end, value);
@@ -161,15 +134,9 @@ static __always_inline void wait_add(struct off_cpu_key *key, __u64 begin, __u64
 	}
 }
 
-/* Stores a stack in the map. Returns its hash, or 0 with missing added to the flags if the map is full. */
-static __always_inline __u64 wait_stack_store(__u32 set, const struct stack_addresses *stack, __u64 hash, __u32 missing,
-					      __u32 *flags, struct off_cpu_processor *processor)
+static __always_inline void *stacks_of(__u32 set)
 {
-	if (!hash || stack_store(set ? (void *)&stacks_1 : (void *)&stacks_0, stack, hash))
-		return hash;
-	processor->stacks_lost++;
-	*flags |= missing;
-	return 0;
+	return set ? (void *)&stacks_1 : (void *)&stacks_0;
 }
 
 /* Sets the span of the running task in its key. Global, as unwind_stack(): the verifier checks it only once. */
@@ -179,17 +146,8 @@ __attribute__((noinline)) int span_set(struct off_cpu_key *key)
 	struct off_cpu_processor *processor = processor_get();
 	if (key && processor && has_user_stack(task))
 		thread_span_take((struct thread_memory){ task, .is_running = true }, key->process, key->execution,
-				 &processor->spans, key->span);
+				 &processor->stacks.spans, key->span);
 	return 0;
-}
-
-/* Returns the flag that states why a stack ended. */
-static __always_inline __u32 end_flag(__u32 end)
-{
-	return end == UNWIND_COMPLETE     ? 0
-	       : end == UNWIND_UNREADABLE ? OFF_CPU_UNREADABLE
-	       : end == UNWIND_TRUNCATED  ? OFF_CPU_TRUNCATED
-					  : OFF_CPU_NO_TABLE;
 }
 
 /* As in cpu-stack: by tables, and until there are any, by frame pointers. */
@@ -197,28 +155,17 @@ static __always_inline __u64 user_stack_take(void *context, struct task_struct *
 					     const struct unwind_registers *registers, struct off_cpu_key *key,
 					     struct off_cpu_processor *processor)
 {
-	bool truncated = false;
 	if (use_tables && !registers->pc) {
-		key->flags |= OFF_CPU_NO_TABLE;
+		key->flags |= STACK_NO_TABLE;
 	} else if (use_tables) {
-		__u64 hash = 0;
-		__u32 end = unwind_stack(SCRATCH_USER, task->tgid, task->self_exec_id, registers, &hash);
-		__u32 reason = end;
-		/* One that was spilled before the comparison has no limit for the verifier of Linux 6.1. */
-		asm volatile("" : "+r"(reason));
-		if (reason <= UNWIND_TRUNCATED)
-			processor->unwound[reason]++;
-		if (end == UNWIND_UNKNOWN)
-			unwind_ask(task->tgid, task->self_exec_id);
-		key->flags |= end_flag(end);
-		hash = python_stack_take(SCRATCH_USER, bpf_get_smp_processor_id(), key->execution, &processor->python,
-					 hash);
-		if (stack->depth > 1 || end == UNWIND_COMPLETE)
+		__u32 end;
+		__u64 hash = stack_unwind(stack, BUFFER_USER, task->tgid, task->self_exec_id, registers,
+					  &processor->stacks, &end);
+		key->flags |= unwind_end_flag(end);
+		if (hash)
 			return hash;
 	}
-	__u64 hash = stack_take_by_loop(context, stack, SCRATCH_USER, BPF_F_USER_STACK, &truncated);
-	key->flags |= (hash ? 0 : OFF_CPU_USER_MISSING) | (truncated ? OFF_CPU_TRUNCATED : 0);
-	return hash;
+	return stack_walk(context, true, stack, BUFFER_USER, BPF_F_USER_STACK, STACK_USER_MISSING, &key->flags);
 }
 
 /* Sets the stacks in the key. */
@@ -226,20 +173,21 @@ static __always_inline void stacks_take(void *context, struct task_struct *task,
 					const struct unwind_registers *registers, struct off_cpu_key *key,
 					struct off_cpu_processor *processor)
 {
-	__u32 set = *(volatile __u32 *)&active_set, user_element = SCRATCH_USER, kernel_element = SCRATCH_KERNEL;
+	__u32 user_element = BUFFER_USER, kernel_element = BUFFER_KERNEL;
+	void *stacks = stacks_of(*(volatile __u32 *)&active_set);
 	struct stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
 	struct stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
-	bool truncated = false;
 	if (!user || !kernel)
 		return;
 	if (take_user && has_user_stack(task)) {
 		__u64 hash = user_stack_take(context, task, user, registers, key, processor);
-		key->user_stack = wait_stack_store(set, user, hash, OFF_CPU_USER_MISSING, &key->flags, processor);
+		key->user_stack = stack_keep(stacks, user, hash, STACK_USER_MISSING, &key->flags, &processor->stacks);
 	}
 	if (take_kernel) {
-		__u64 hash = stack_take_by_loop(context, kernel, SCRATCH_KERNEL, PROGRAM_FRAMES, &truncated);
-		key->flags |= (hash ? 0 : OFF_CPU_KERNEL_MISSING) | (truncated ? OFF_CPU_TRUNCATED : 0);
-		key->kernel_stack = wait_stack_store(set, kernel, hash, OFF_CPU_KERNEL_MISSING, &key->flags, processor);
+		__u64 hash = stack_walk(context, true, kernel, BUFFER_KERNEL, PROGRAM_FRAMES, STACK_KERNEL_MISSING,
+					&key->flags);
+		key->kernel_stack =
+			stack_keep(stacks, kernel, hash, STACK_KERNEL_MISSING, &key->flags, &processor->stacks);
 	}
 }
 
@@ -271,16 +219,16 @@ static __always_inline void site_learn(struct off_cpu_thread *thread, __u64 time
 static __always_inline void kernel_stack_take(struct task_struct *task, struct off_cpu_thread *thread,
 					      struct off_cpu_processor *processor)
 {
-	__u32 element = SCRATCH_KERNEL;
+	__u32 element = BUFFER_KERNEL;
 	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
 	processor->stacks_skipped++;
 	if (!stack || !take_kernel)
 		return;
 	long size = bpf_get_task_stack(task, stack->addresses, STACK_DEPTH_MAX * sizeof(__u64), 0);
 	stack->depth = size > 0 ? (__u64)size / sizeof(__u64) : 0;
-	thread->key.kernel_stack = wait_stack_store(*(volatile __u32 *)&active_set, stack,
-						    size > 0 ? stack_hash_by_loop(SCRATCH_KERNEL) : 0,
-						    OFF_CPU_KERNEL_MISSING, &thread->key.flags, processor);
+	thread->key.kernel_stack = stack_keep(stacks_of(*(volatile __u32 *)&active_set), stack,
+					      size > 0 ? stack_hash_by_loop(BUFFER_KERNEL) : 0, STACK_KERNEL_MISSING,
+					      &thread->key.flags, &processor->stacks);
 }
 
 static __always_inline void time_drop(struct off_cpu_dropped *dropped, __u64 time)
@@ -323,7 +271,7 @@ static __always_inline void wait_end(struct task_struct *task, struct off_cpu_th
 	if (!is_taken && has_stack)
 		kernel_stack_take(task, thread, processor);
 	else if (!is_taken)
-		thread->key.flags |= OFF_CPU_KERNEL_MISSING;
+		thread->key.flags |= STACK_KERNEL_MISSING;
 	if (wait)
 		wait_add(&thread->key, start, woken, wait, processor);
 	if (ready) {
@@ -435,12 +383,11 @@ int BPF_PROG(off_cpu_switch, bool preempted, struct task_struct *from, struct ta
 /* The stacks of the thread that wakes another one; in an interrupt, those of the thread that was interrupted. */
 static __always_inline void waker_set(void *context, struct off_cpu_key *key, struct off_cpu_processor *processor)
 {
-	__u32 set = *(volatile __u32 *)&active_set, flags = 0, user_element = SCRATCH_WAKER_USER,
-	      kernel_element = SCRATCH_WAKER_KERNEL;
+	__u32 flags = 0, user_element = BUFFER_WAKER_USER, kernel_element = BUFFER_WAKER_KERNEL;
+	void *stacks = stacks_of(*(volatile __u32 *)&active_set);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct stack_addresses *user = bpf_map_lookup_elem(&scratch, &user_element);
 	struct stack_addresses *kernel = bpf_map_lookup_elem(&scratch, &kernel_element);
-	bool truncated = false;
 	if (!user || !kernel)
 		return;
 	key->waker = task->tgid;
@@ -449,13 +396,13 @@ static __always_inline void waker_set(void *context, struct off_cpu_key *key, st
 		struct unwind_registers registers = {};
 		__u64 hash = 0;
 		if (unwind_registers_of_entry(&registers, task) &&
-		    unwind_stack(SCRATCH_WAKER_USER, task->tgid, task->self_exec_id, &registers, &hash) ==
+		    unwind_stack(BUFFER_WAKER_USER, task->tgid, task->self_exec_id, &registers, &hash) ==
 			    UNWIND_UNKNOWN)
 			unwind_ask(task->tgid, task->self_exec_id);
-		key->waker_user = wait_stack_store(set, user, hash, 0, &flags, processor);
+		key->waker_user = stack_keep(stacks, user, hash, 0, &flags, &processor->stacks);
 	}
-	__u64 hash = stack_take_by_loop(context, kernel, SCRATCH_WAKER_KERNEL, PROGRAM_FRAMES, &truncated);
-	key->waker_kernel = wait_stack_store(set, kernel, hash, 0, &flags, processor);
+	__u64 hash = stack_walk(context, true, kernel, BUFFER_WAKER_KERNEL, PROGRAM_FRAMES, 0, &flags);
+	key->waker_kernel = stack_keep(stacks, kernel, hash, 0, &flags, &processor->stacks);
 }
 
 SEC("tp_btf/sched_waking")

@@ -4,14 +4,11 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/random.h>
 #include <bpf/libbpf.h>
 #include <iaprof/plugin.h>
+#include "bpf/stack_reader.h"
 #include "bpf/support.h"
 #include "bpf/target_set.h"
-#include "bpf/thread_contexts.h"
-#include "bpf/python_stacks.h"
-#include "bpf/unwinder.h"
 #include "collect.h"
 #include "off-cpu.h"
 #include "process/rights.h"
@@ -37,35 +34,27 @@
 #define DRAIN_OF_FEW_WAITS (250 * MILLISECOND)
 #define WAITS_OF_FEW 2u /* times as many elements */
 
-/* Values of option "unwind" and "short", in the order of their choices. */
-enum unwind_choice { UNWIND_BY_TABLES = 0, UNWIND_BY_FRAME_POINTERS = 1 };
+/* Values of option "short", in the order of its choices. */
 enum short_choice { SHORT_SAMPLE = 0, SHORT_SKIP = 1 };
 
 struct off_cpu {
+	struct stack_reader stacks;
 	/* options */
 	uint64_t minimum;
 	uint64_t short_choice;
-	uint64_t unwind_choice;
-	uint64_t python_choice; /* enum python_choice */
-	uint64_t share;         /* percent */
+	uint64_t share; /* percent */
 	uint64_t drain_period;
 	uint64_t map_size;
-	bool user;
 	bool kernel;
 	bool runnable;
 	bool waker;
 	bool kernel_threads;
-	bool spans;
 
 	const struct iaprof_host *host;
 	struct off_cpu_bpf *skeleton;
 	struct collector collector;
-	struct unwinder unwinder;
-	struct thread_contexts contexts;
-	bool use_tables, use_python;
-	bool python_is_refused; /* by the Linux kernel */
-	uint32_t stride;        /* factor of the shortest wait */
-	uint64_t end;           /* time of stop() */
+	uint32_t stride; /* factor of the shortest wait */
+	uint64_t end;    /* time of stop() */
 	bool started;
 };
 
@@ -76,11 +65,10 @@ static int off_cpu_probe(const struct iaprof_host *host, void *instance)
 	int result = bpf_support_check(host);
 	if (result)
 		return result;
-	off_cpu->use_tables = off_cpu->user && off_cpu->unwind_choice == UNWIND_BY_TABLES;
 	/* libbpf cannot probe for helpers of programs of type tracing, which have those of raw tracepoints. */
 	if (!unwinder_is_supported(BPF_PROG_TYPE_RAW_TRACEPOINT, &reason))
 		return host->fail(host, ENOTSUP, "%s: requires Linux 5.18", reason);
-	return 0;
+	return stack_reader_probe(&off_cpu->stacks, host, BPF_PROG_TYPE_RAW_TRACEPOINT);
 }
 
 static void off_cpu_check(const struct iaprof_host *host, void *instance)
@@ -88,13 +76,12 @@ static void off_cpu_check(const struct iaprof_host *host, void *instance)
 	rights_check_bpf(host);
 }
 
-static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
+static int set_sizes(struct off_cpu *off_cpu)
 {
 	const struct iaprof_host *host = off_cpu->host;
 	struct off_cpu_bpf *skeleton = off_cpu->skeleton;
 	const struct iaprof_target *target = host->target(host);
-	int possible = libbpf_num_possible_cpus();
-	uint32_t processors = possible > 0 ? (uint32_t)possible : 1;
+	uint32_t processors = bpf_processor_count();
 	uint64_t slot = skeleton->rodata->slot_width;
 	bool has_few = slot && slot <= SLOT_OF_FEW_WAITS;
 	uint64_t size = (uint64_t)processors * WAITS_PER_PROCESSOR * (has_few ? WAITS_OF_FEW : 1);
@@ -107,7 +94,7 @@ static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
 	       : size > MAP_SIZE_MAX ? MAP_SIZE_MAX
 				     : size;
 	/* Waits with a span have one half of the map: a program with one for each request has many. */
-	skeleton->rodata->span_waits_max = (uint32_t)size / 2;
+	skeleton->rodata->span_keys_max = (uint32_t)size / 2;
 	uint64_t interval = target->interval / DRAINS_PER_INTERVAL;
 	/* All waits of a drain belong to the interval of the drain. */
 	if (interval && interval < off_cpu->drain_period)
@@ -121,18 +108,8 @@ static int set_sizes(struct off_cpu *off_cpu, const struct unwinder_maps *maps)
 		  0 },
 		{ skeleton->maps.processors, processors, 0 },
 		{ skeleton->maps.targets, target_words(target), 0 },
-		/* One for each scratch buffer from which stacks are unwound. */
-		{ skeleton->maps.unwind_states, 4, 0 },
-		{ skeleton->maps.python_states, 4, 0 },
 	};
-	const struct python_maps python = PYTHON_MAPS(skeleton);
-	int result = unwinder_set_sizes(host, maps, off_cpu->use_tables);
-	if (result == 0)
-		result = python_stacks_set_sizes(host, &python, processors, off_cpu->use_python);
-	if (result == 0)
-		result = thread_contexts_set_size(host, skeleton->maps.thread_context_processes,
-						  skeleton->rodata->take_spans);
-	return result ? result : bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof *sizes);
+	return bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof *sizes);
 }
 
 static int programs_load(struct off_cpu *off_cpu)
@@ -142,48 +119,33 @@ static int programs_load(struct off_cpu *off_cpu)
 	struct off_cpu_bpf *skeleton = off_cpu->skeleton = off_cpu_bpf__open();
 	if (!skeleton)
 		return host->fail(host, errno, "cannot open the BPF program: %s", strerror(errno));
-	if (getrandom((void *)skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
-		return host->fail(host, errno, "cannot get a random number: %s", strerror(errno));
-	skeleton->rodata->stack_depth = stack_depth_read();
-	skeleton->rodata->take_user = off_cpu->user;
+	int result = stack_reader_configure(&off_cpu->stacks, host, STACK_READER_OBJECT(skeleton));
+	if (result)
+		return result;
+	skeleton->rodata->take_user = off_cpu->stacks.user;
 	skeleton->rodata->take_kernel = off_cpu->kernel;
 	skeleton->rodata->take_ready = off_cpu->runnable;
 	skeleton->rodata->take_waker = off_cpu->waker;
 	skeleton->rodata->take_kernel_threads = off_cpu->kernel_threads;
-	skeleton->rodata->use_tables = off_cpu->use_tables;
-	skeleton->rodata->take_python = off_cpu->use_python;
-	skeleton->rodata->take_spans = off_cpu->use_tables && off_cpu->spans && thread_contexts_are_wanted(host);
+	skeleton->rodata->use_tables = off_cpu->stacks.use_tables;
 	skeleton->data->minimum = off_cpu->minimum;
 	skeleton->rodata->sample_short = off_cpu->short_choice == SHORT_SAMPLE;
 	skeleton->rodata->window_share = OFF_CPU_WINDOW * off_cpu->share / 100;
 	skeleton->rodata->slot_width = target->time_resolution;
 	TARGET_SET_CONFIGURE(skeleton, target);
 	bpf_program__set_autoload(skeleton->progs.off_cpu_sleeping_spans, skeleton->rodata->take_spans);
-	const struct unwinder_maps maps = UNWINDER_MAPS(skeleton);
-	int result = set_sizes(off_cpu, &maps);
+	result = set_sizes(off_cpu);
 	if (result)
 		return result;
 	result = off_cpu_bpf__load(skeleton);
-	if (result && off_cpu->use_python) {
-		host->log(host, IAPROF_LOG_WARNING,
-			  "waits have no Python frames: the Linux kernel refuses the BPF program that reads them: %s",
-			  strerror(-result));
+	if (result && stack_reader_reduce(&off_cpu->stacks, result)) {
 		off_cpu_bpf__destroy(skeleton);
 		off_cpu->skeleton = NULL;
-		off_cpu->use_python = false;
-		off_cpu->python_is_refused = true;
 		return programs_load(off_cpu);
 	}
 	if (result)
 		return bpf_load_fail(host, result, "cannot load the BPF programs", "5.18");
 	return target_set_follow(TARGET_SET(skeleton), host);
-}
-
-static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
-{
-	struct off_cpu *off_cpu = instance;
-	unwinder_ask(&off_cpu->unwinder);
-	return 0;
 }
 
 /* Reads the spans of threads that have been asleep since before the run, now that more is known of their process. */
@@ -194,51 +156,30 @@ static void read_sleeping_spans(struct off_cpu *off_cpu)
 		(void)sleepers_read(sleepers, off_cpu->skeleton->progs.off_cpu_sleeping_spans);
 }
 
-static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
-			   const struct iaprof_unwind_process *process)
+static void sleepers_continue(struct stack_reader *stacks, const struct iaprof_unwind_process *process, bool has_span)
 {
-	struct off_cpu *off_cpu = instance;
-	/* The unwinder last, so that each complete stack has its Python frames and its span. */
-	python_stacks_take(&off_cpu->collector.python, table, process);
-	if (thread_contexts_take(&off_cpu->contexts, table, process))
+	struct off_cpu *off_cpu = (struct off_cpu *)stacks;
+	if (has_span)
 		read_sleeping_spans(off_cpu);
-	int result = unwinder_take(&off_cpu->unwinder, table, process);
-	if (!result && process)
-		sleepers_unwind(&off_cpu->collector.before, &off_cpu->unwinder, process->pid, false);
-	return result;
-}
-
-static int python_code_came(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
-{
-	struct off_cpu *off_cpu = instance;
-	python_stacks_read(&off_cpu->collector.python);
-	return 0;
+	sleepers_unwind(&off_cpu->collector.before, &stacks->unwinder, process->pid, false);
 }
 
 static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct off_cpu *off_cpu = instance;
 	off_cpu->host = host;
-	off_cpu->use_python = off_cpu->use_tables && off_cpu->python_choice != PYTHON_NATIVE;
+	off_cpu->stacks.on_process = sleepers_continue;
 
 	struct bpf_log log = bpf_log_begin(host);
 	int result = programs_load(off_cpu);
 	bpf_log_end(&log);
 	if (result)
 		return result;
-	result = collector_init(&off_cpu->collector, host, off_cpu->skeleton);
-	if (off_cpu->skeleton->rodata->take_spans)
-		thread_contexts_open(&off_cpu->contexts, off_cpu->skeleton->maps.thread_context_processes);
+	result = collector_init(&off_cpu->collector, host, &off_cpu->stacks, off_cpu->skeleton);
 	off_cpu->collector.minimum = off_cpu->minimum;
 	off_cpu->collector.skip_short = off_cpu->short_choice == SHORT_SKIP;
-	if (result == 0 && off_cpu->use_tables)
-		result =
-			unwinder_open(&off_cpu->unwinder, host, &(struct unwinder_maps)UNWINDER_MAPS(off_cpu->skeleton),
-				      requests_ready, tables_received);
-	if (result == 0 && off_cpu->use_python)
-		result = python_stacks_open(&off_cpu->collector.python, host,
-					    &(struct python_maps)PYTHON_MAPS(off_cpu->skeleton),
-					    (enum python_choice)off_cpu->python_choice, python_code_came);
+	if (result == 0)
+		result = stack_reader_open(&off_cpu->stacks, STACK_READER_OBJECT(off_cpu->skeleton));
 	return result;
 }
 
@@ -313,9 +254,9 @@ static void read_sleepers(struct off_cpu *off_cpu)
 			   off_cpu->collector.waiting, 0);
 	if (off_cpu->skeleton->rodata->take_spans)
 		read_sleeping_spans(off_cpu);
-	if (off_cpu->use_tables) {
-		sleepers_unwind(sleepers, &off_cpu->unwinder, 0, false);
-		sleepers_ask(sleepers, &off_cpu->unwinder);
+	if (off_cpu->stacks.use_tables) {
+		sleepers_unwind(sleepers, &off_cpu->stacks.unwinder, 0, false);
+		sleepers_ask(sleepers, &off_cpu->stacks.unwinder);
 	}
 }
 
@@ -323,6 +264,7 @@ static int off_cpu_start(const struct iaprof_host *host, void *instance)
 {
 	struct off_cpu *off_cpu = instance;
 
+	stack_reader_describe_limits(&off_cpu->stacks);
 	int result = collector_begin(&off_cpu->collector);
 	if (result == 0)
 		result = programs_attach(off_cpu);
@@ -354,25 +296,21 @@ static int off_cpu_stop(const struct iaprof_host *host, void *instance)
 	detach(&off_cpu->skeleton->links.off_cpu_waking);
 	if (!off_cpu->started)
 		return 0;
-	if (off_cpu->use_tables)
-		unwinder_ask(&off_cpu->unwinder);
+	stack_reader_read(&off_cpu->stacks);
 	return collector_finish(&off_cpu->collector);
 }
 
-/* Counts threads that were asleep when the run began, too. */
-static void describe_spans(const struct off_cpu *off_cpu, const struct iaprof_host *host)
+static void describe_stacks(const struct off_cpu *off_cpu)
 {
+	/* Spans of threads that were asleep when the run began, too. */
 	const struct thread_context_counts *asleep = &off_cpu->skeleton->bss->sleeper_spans;
-	struct thread_context_counts sum = off_cpu->collector.reported.spans;
-	sum.spans += asleep->spans;
-	sum.none += asleep->none;
-	sum.invalid += asleep->invalid;
-	sum.unreadable += asleep->unreadable;
-	sum.unsupported += asleep->unsupported;
-	thread_contexts_describe(&off_cpu->contexts, host, &sum);
-	if (off_cpu->collector.reported.spans_dropped)
-		host->metadata(host, "spans dropped", "%" PRIu64 " (raise map-size= or lower drain=)",
-			       (uint64_t)off_cpu->collector.reported.spans_dropped);
+	struct stack_counts sum = off_cpu->collector.reported.stacks;
+	sum.spans.spans += asleep->spans;
+	sum.spans.none += asleep->none;
+	sum.spans.invalid += asleep->invalid;
+	sum.spans.unreadable += asleep->unreadable;
+	sum.spans.unsupported += asleep->unsupported;
+	stack_reader_describe(&off_cpu->stacks, &sum, "user stacks");
 }
 
 static int off_cpu_finish(const struct iaprof_host *host, void *instance)
@@ -383,8 +321,8 @@ static int off_cpu_finish(const struct iaprof_host *host, void *instance)
 
 	if (!off_cpu->started)
 		return 0;
-	if (off_cpu->use_tables)
-		sleepers_unwind(&collector->before, &off_cpu->unwinder, 0, true);
+	if (off_cpu->stacks.use_tables)
+		sleepers_unwind(&collector->before, &off_cpu->stacks.unwinder, 0, true);
 	int result = collector_emit_unfinished(collector, off_cpu->end);
 	if (result)
 		return result;
@@ -401,14 +339,9 @@ static int off_cpu_finish(const struct iaprof_host *host, void *instance)
 		       collector->asleep_at_end);
 	host->metadata(host, "threads asleep throughout the run", "%" PRIu64 ", %s", collector->asleep_throughout,
 		       host->target(host)->scope == IAPROF_SCOPE_SYSTEM ? "not counted" : "counted");
-	if (sum->stacks_lost)
-		host->metadata(host, "stacks lost", "%" PRIu64 " (raise map-size=)", (uint64_t)sum->stacks_lost);
-	if (off_cpu->use_tables)
-		unwinder_describe(&off_cpu->unwinder, host);
-	python_stacks_describe(&collector->python, &sum->python);
-	describe_spans(off_cpu, host);
-	if (off_cpu->python_is_refused)
-		host->metadata(host, "Python stacks", "none: the Linux kernel refuses the BPF program that reads them");
+	if (sum->stacks.lost)
+		host->metadata(host, "stacks lost", "%" PRIu64 " (raise map-size=)", (uint64_t)sum->stacks.lost);
+	describe_stacks(off_cpu);
 	return 0;
 }
 
@@ -417,8 +350,7 @@ static void off_cpu_destroy(const struct iaprof_host *host, void *instance)
 	struct off_cpu *off_cpu = instance;
 
 	collector_free(&off_cpu->collector);
-	unwinder_free(&off_cpu->unwinder);
-	thread_contexts_free(&off_cpu->contexts);
+	stack_reader_free(&off_cpu->stacks);
 	off_cpu_bpf__destroy(off_cpu->skeleton);
 }
 
@@ -438,20 +370,14 @@ static const struct iaprof_option options[] = {
 	       "Record the time that threads wait for a CPU, as value type runnable"),
 	OPTION(waker, BOOL, "waker", "no", "Record the stack of the thread that ends a wait"),
 	OPTION(kernel_threads, BOOL, "kernel-threads", "no", "Include threads of the Linux kernel"),
-	OPTION(user, BOOL, "user", "yes", "Record user stacks"),
+	OPTION(stacks.user, BOOL, "user", "yes", "Record user stacks"),
 	OPTION(kernel, BOOL, "kernel", "yes", "Record Linux kernel stacks, from which the reason of a wait is known"),
-	OPTION(unwind_choice, CHOICE, "unwind", "tables",
+	OPTION(stacks.unwind, CHOICE, "unwind", "tables",
 	       "How user stacks are unwound: tables uses .eh_frame of programs and libraries, and frame pointers where "
 	       "there is none; fp uses frame pointers alone",
 	       .choices = unwind_choices),
-	OPTION(python_choice, CHOICE, "python", "mixed",
-	       "Python frames in user stacks: mixed shows them in place of the interpreter's frames; python omits "
-	       "native "
-	       "frames; native omits Python frames",
-	       .choices = python_choices),
-	OPTION(spans, BOOL, "spans", "yes",
-	       "Record the trace and span that a thread works on, if its program publishes them (OpenTelemetry's "
-	       "thread context; requires unwind tables)"),
+	STACK_READER_PYTHON_OPTION(struct off_cpu, stacks, "user stacks"),
+	STACK_READER_SPANS_OPTION(struct off_cpu, stacks),
 	OPTION(share, UINT, "share", "5",
 	       "Largest share of each CPU that the BPF programs use; beyond it waits have no stacks, and beyond twice "
 	       "as much they are dropped and counted; 0: no limit",

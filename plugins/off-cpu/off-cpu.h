@@ -3,9 +3,7 @@
 #pragma once
 
 #include <linux/types.h>
-#include "bpf/python.h"
-#include "bpf/thread_context.h"
-#include "bpf/unwind.h"
+#include "bpf/stack_counts.h"
 
 #define OFF_CPU_NAME_SIZE 16   /* TASK_COMM_LEN, include/linux/sched.h */
 #define OFF_CPU_DRIVER_SIZE 16 /* names of accelerator drivers are shorter */
@@ -19,12 +17,8 @@ enum off_cpu_state {
 	OFF_CPU_PREEMPTED = 4 /* since it lost the CPU */
 };
 
+/* Beside enum stack_flag. */
 enum off_cpu_flag {
-	OFF_CPU_USER_MISSING = 1u << 0,
-	OFF_CPU_KERNEL_MISSING = 1u << 1,
-	OFF_CPU_TRUNCATED = 1u << 2,
-	OFF_CPU_NO_TABLE = 1u << 3, /* the user stack ends with code that no table covers */
-	OFF_CPU_UNREADABLE = 1u << 4,
 	OFF_CPU_BEFORE = 1u << 5,     /* asleep since before the run: user space has its stacks */
 	OFF_CPU_OVER_SHARE = 1u << 6, /* no stacks: the programs had used their share of the CPU */
 	OFF_CPU_NOT_TAKEN = 1u << 7,  /* no user stack: the wait was expected to be short */
@@ -42,7 +36,7 @@ struct off_cpu_key {
 	__u64 waker_kernel;
 	__u64 slot; /* number of the time interval in which the waits ended; 0 if they are not separated by time */
 	__u32 waker;
-	__u32 flags; /* enum off_cpu_flag */
+	__u32 flags; /* enum stack_flag and enum off_cpu_flag */
 	__u32 state; /* enum off_cpu_state */
 	__u32 pad;
 	char name[OFF_CPU_NAME_SIZE]; /* name of the process (its first thread); undefined after a NUL */
@@ -91,7 +85,6 @@ struct off_cpu_processor {
 	__u64 waits_full;        /* lost: the waits map was full */
 	__u64 waits_busy;        /* lost: the waits map was locked */
 	__u64 value_lost;        /* ns of the last two */
-	__u64 stacks_lost;       /* stacks that did not fit into the stacks map */
 	__u64 stacks_refused;    /* waits without stacks: the programs had used their share of the CPU */
 	__u64 stacks_skipped;    /* waits without a user stack: they were expected to be short */
 	__u64 short_sampled;     /* waits shorter than the minimum that were recorded */
@@ -103,12 +96,8 @@ struct off_cpu_processor {
 	__u64 window_time;
 	struct off_cpu_dropped dropped;
 	struct off_cpu_dropped dropped_ready; /* after the wake-up */
-	__u64 unwound[5];                     /* user stacks by the reason for their end (enum unwind_end) */
-	struct python_counts python;
-	struct thread_context_counts spans;
-	__u64 spans_dropped; /* waits that were recorded without their span: there were too many */
-	__u64 pad[2];        /* keeps CPUs on separate pairs of cache lines */
-};
+	struct stack_counts stacks;
+} __attribute__((aligned(128))); /* keeps CPUs on separate pairs of cache lines */
 
 /* The time over which the share of the CPU is measured. */
 #define OFF_CPU_WINDOW 100000000ull

@@ -10,9 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include "off-cpu.h"
 #include "task.bpf.h"
-#include "bpf/map.bpf.h"
-#include "bpf/thread_context.bpf.h"
-#include "bpf/unwind.bpf.h"
+#include "bpf/stack_reader.bpf.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct seq_file;

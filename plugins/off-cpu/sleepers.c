@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,8 +21,8 @@ static void drop_copy(struct sleepers *sleepers, struct sleeper *sleeper)
 {
 	if (!sleeper->copy)
 		return;
-	munmap(sleeper->copy, sleeper->copy_size);
-	sleepers->bytes -= sleeper->copy_size;
+	unwind_copy_drop(sleeper->copy);
+	sleepers->bytes -= sizeof *sleeper->copy;
 	sleeper->copy = NULL;
 }
 
@@ -39,19 +38,11 @@ void sleepers_free(struct sleepers *sleepers)
 /* Keeps the copy of a user stack, of which size bytes were sent. */
 static bool keep_copy(struct sleepers *sleepers, struct sleeper *sleeper, const void *copy, size_t size)
 {
-	/* The reader of copies may access every page that is marked as read. */
 	if (sleepers->bytes + sizeof *sleeper->copy > BYTES_MAX)
 		return false;
-	sleeper->copy_size = sizeof *sleeper->copy;
-	sleeper->copy = mmap(NULL, sleeper->copy_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (sleeper->copy == MAP_FAILED) {
-		sleeper->copy = NULL;
-		return false;
-	}
-	madvise(sleeper->copy, sleeper->copy_size, MADV_DONTDUMP);
-	memcpy(sleeper->copy, copy, size < sleeper->copy_size ? size : sleeper->copy_size);
-	sleepers->bytes += sleeper->copy_size;
-	return true;
+	sleeper->copy = unwind_copy_keep(copy, size);
+	sleepers->bytes += sleeper->copy ? sizeof *sleeper->copy : 0;
+	return sleeper->copy;
 }
 
 static void add_sleeper(struct sleepers *sleepers, const unsigned char *object, size_t size)

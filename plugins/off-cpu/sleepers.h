@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads that are asleep when the run begins. BPF programs take the stacks of a thread when it leaves a CPU; those of
- * these are read by an iterator, as registers and a copy of the user stack, which is unwound here. A copy is private
- * memory of another program: it is dropped as soon as it is unwound, and core dumps leave it out.
+ * these are read by an iterator, as registers and a copy of the user stack, which is unwound here.
  */
 #pragma once
 
@@ -20,7 +19,6 @@ struct sleeper {
 	uint64_t *user;           /* addresses; NULL: none, or not unwound yet */
 	uint32_t end;             /* enum unwind_end */
 	struct unwind_copy *copy; /* NULL: unwound, or none */
-	size_t copy_size;         /* of its memory */
 	struct off_cpu_sleeper thread;
 };
 

@@ -10,8 +10,8 @@
 
 static void forget(struct wait_stacks *stacks, uint32_t position)
 {
-	stacks->addresses -= stacks->stacks.items[position].depth;
-	free(stacks->stacks.items[position].addresses);
+	stacks->addresses -= stacks->stacks.items[position].stack->depth;
+	free(stacks->stacks.items[position].stack);
 	keyed_array_remove(&stacks->stacks, position);
 }
 
@@ -36,13 +36,12 @@ static bool store_stack(struct wait_stacks *stacks, uint64_t hash, const struct 
 		known->turn = stacks->turn;
 		return true;
 	}
-	struct wait_stack added = { .key = hash, .depth = (uint32_t)stack->depth, .turn = stacks->turn };
-	added.addresses = malloc(stack->depth * sizeof *added.addresses);
-	if (!added.addresses)
-		return false;
-	memcpy(added.addresses, stack->addresses, stack->depth * sizeof *added.addresses);
-	if (keyed_array_add(&stacks->stacks, &added) == POSITION_NONE) {
-		free(added.addresses);
+	size_t size = sizeof *stack + stack->depth * sizeof *stack->addresses;
+	struct wait_stack added = { .key = hash, .stack = malloc(size), .turn = stacks->turn };
+	if (added.stack)
+		memcpy(added.stack, stack, size);
+	if (!added.stack || keyed_array_add(&stacks->stacks, &added) == POSITION_NONE) {
+		free(added.stack);
 		return false;
 	}
 	stacks->addresses += stack->depth;
@@ -66,14 +65,15 @@ bool wait_stacks_add(struct wait_stacks *stacks, struct stack_index *index)
 	return true;
 }
 
-const struct wait_stack *wait_stacks_find(const struct wait_stacks *stacks, uint64_t hash)
+const struct stack_addresses *wait_stacks_find(const struct wait_stacks *stacks, uint64_t hash)
 {
-	return hash ? keyed_array_get(&stacks->stacks, &hash) : NULL;
+	const struct wait_stack *found = hash ? keyed_array_get(&stacks->stacks, &hash) : NULL;
+	return found ? found->stack : NULL;
 }
 
 void wait_stacks_free(struct wait_stacks *stacks)
 {
 	for (size_t i = 0; i < stacks->stacks.count; i++)
-		free(stacks->stacks.items[i].addresses);
+		free(stacks->stacks.items[i].stack);
 	keyed_array_free(&stacks->stacks);
 }

@@ -12,8 +12,7 @@
 
 struct wait_stack {
 	uint64_t key; /* hash */
-	uint64_t *addresses;
-	uint32_t depth;
+	struct stack_addresses *stack;
 	uint32_t turn; /* in which it was last taken */
 };
 
@@ -27,5 +26,5 @@ struct wait_stacks {
 /* Adds the stacks of a set of maps. Returns false if out of memory. */
 bool wait_stacks_add(struct wait_stacks *stacks, struct stack_index *index);
 /* Returns the stack with a hash, or NULL. */
-const struct wait_stack *wait_stacks_find(const struct wait_stacks *stacks, uint64_t hash);
+const struct stack_addresses *wait_stacks_find(const struct wait_stacks *stacks, uint64_t hash);
 void wait_stacks_free(struct wait_stacks *stacks);
