@@ -95,10 +95,11 @@ static bool process_is_countable(void *context, const struct ze_process *process
 	       bpf_map_lookup_elem(bpf_map__fd(skeleton->maps.thread_context_processes), &process->id, &spans) != 0;
 }
 
-int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_usdt_bpf *skeleton,
-	       struct warning_limit *warnings)
+int drain_init(struct drain *drain, const struct iaprof_host *host, struct stack_reader *stacks,
+	       struct ze_usdt_bpf *skeleton, struct warning_limit *warnings)
 {
 	drain->host = host;
+	drain->stacks = stacks;
 	drain->skeleton = skeleton;
 	drain->counts = (struct count_areas){ .host = host, .is_countable = process_is_countable, .context = skeleton };
 	drain->map_size = bpf_map__max_entries(skeleton->maps.launches_0);
@@ -132,57 +133,41 @@ void drain_free(struct drain *drain)
 	map_table_free(&drain->launches);
 	map_table_free(&drain->executions);
 	map_table_free(&drain->kernels);
-	map_table_free(&drain->stacks);
-	stack_index_free(&drain->index);
-	python_stacks_free(&drain->python);
 	record_batch_free(&drain->batch);
 	code_objects_free(&drain->objects);
 	recordings_free(&drain->recordings);
 	count_areas_free(&drain->counts);
 }
 
+/* The values are those of totals_emit(). */
+static const struct record_counter counters[] = {
+	{ .id = 1, .name = "kernel-side-time", .unit = "nanoseconds" },
+	{ .id = 2, .name = "launches", .unit = "count" },
+	{ .id = 3, .name = "launches-filtered", .unit = "count" },
+	{ .id = 4, .name = "list-executions", .unit = "count" },
+	{ .id = 5, .name = "modules", .unit = "count" },
+};
+#define COUNTERS (sizeof counters / sizeof *counters)
+
 int drain_begin(struct drain *drain)
 {
-	static const struct record_counter counters[] = {
-		{ .id = DRAIN_KERNEL_TIME, .name = "kernel-side-time", .unit = "nanoseconds" },
-		{ .id = DRAIN_LAUNCHES, .name = "launches", .unit = "count" },
-		{ .id = DRAIN_LAUNCHES_FILTERED, .name = "launches-filtered", .unit = "count" },
-		{ .id = DRAIN_EXECUTIONS, .name = "list-executions", .unit = "count" },
-		{ .id = DRAIN_MODULES, .name = "modules", .unit = "count" },
-	};
-	int result = 0;
-
 	drain->last_time = drain->host->clock(drain->host);
 	drain->period = drain->period_max;
 	__atomic_store_n(&drain->skeleton->data->active_set, 0, __ATOMIC_SEQ_CST);
-	for (size_t i = 0; i < sizeof counters / sizeof counters[0] && result == 0; i++)
-		result = record_batch_declare_counter(&drain->batch, &counters[i], drain->last_time);
-	return result ? result : record_batch_flush(&drain->batch);
+	return record_batch_declare_counters(&drain->batch, counters, COUNTERS, drain->last_time);
 }
 
 static int set_read(struct drain *drain, uint32_t set)
 {
 	const struct ze_usdt_bpf *skeleton = drain->skeleton;
-	struct {
-		struct map_table *table;
-		const struct bpf_map *map;
-	} maps[] = {
+	const struct drained_map maps[] = {
 		{ &drain->launches, set ? skeleton->maps.launches_1 : skeleton->maps.launches_0 },
 		{ &drain->executions, set ? skeleton->maps.executions_1 : skeleton->maps.executions_0 },
 		{ &drain->kernels, set ? skeleton->maps.kernels_1 : skeleton->maps.kernels_0 },
-		{ &drain->stacks, set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0 },
 	};
-	int result = 0;
-
-	for (size_t i = 0; i < sizeof maps / sizeof maps[0] && result == 0; i++)
-		result = map_table_drain(maps[i].table, maps[i].map);
-	if (result == -ENOMEM || (result == 0 && !stack_index_build(&drain->index, &drain->stacks)))
-		return out_of_memory(drain->host);
-	python_stacks_read(&drain->python);
 	__atomic_store_n(&skeleton->bss->span_keys[set], 0, __ATOMIC_RELAXED);
-	if (result)
-		return drain->host->fail(drain->host, result, "cannot read the BPF maps: %s", strerror(-result));
-	return 0;
+	return stack_reader_drain(drain->stacks, set ? skeleton->maps.stacks_1 : skeleton->maps.stacks_0, maps,
+				  sizeof maps / sizeof *maps);
 }
 
 static int end_apply(struct drain *drain, const struct ze_event *event)
@@ -243,27 +228,16 @@ static int totals_emit(struct drain *drain)
 		{ "execution of a command list not counted", sum.executions_lost - before->executions_lost },
 		{ "code object not announced: ring buffer full", sum.modules_lost - before->modules_lost },
 		{ "code object's end not announced: ring buffer full", sum.unloads_lost - before->unloads_lost },
+		{ "process's end not announced: ring buffer full", sum.exits_lost - before->exits_lost },
 	};
 	for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
 		if (losses[i].count)
 			host->lost(host, losses[i].reason, drain->last_time, losses[i].count, 0, 0);
 	drain->reported = sum;
 	drain->last_time = host->clock(host);
-	const struct {
-		enum drain_counter id;
-		uint64_t value;
-	} counters[] = {
-		{ DRAIN_KERNEL_TIME, sum.handler_time },
-		{ DRAIN_LAUNCHES, sum.launches + drain->counts.launches },
-		{ DRAIN_LAUNCHES_FILTERED, sum.launches_filtered },
-		{ DRAIN_EXECUTIONS, sum.executions },
-		{ DRAIN_MODULES, sum.modules },
-	};
-	int result = 0;
-	for (size_t i = 0; i < sizeof counters / sizeof counters[0] && result == 0; i++)
-		result = record_batch_set_counter(&drain->batch, counters[i].id, (double)counters[i].value,
-						  drain->last_time);
-	return result ? result : record_batch_flush(&drain->batch);
+	const uint64_t values[COUNTERS] = { sum.handler_time, sum.launches + drain->counts.launches,
+					    sum.launches_filtered, sum.executions, sum.modules };
+	return record_batch_set_counters(&drain->batch, counters, values, COUNTERS, drain->last_time);
 }
 
 /* Waits until no handler uses the set. */
@@ -275,7 +249,7 @@ static bool handlers_are_done(struct drain *drain, uint32_t set)
 /* Adapts the time to the next turn to the number of entries found. */
 static void period_adapt(struct drain *drain)
 {
-	if (drain->launches.count > drain->map_size / 4 || drain->stacks.count > drain->map_size / 8)
+	if (drain->launches.count > drain->map_size / 4 || drain->stacks->stacks.count > drain->map_size / 8)
 		drain->period /= 2;
 	else
 		drain->period *= 2;

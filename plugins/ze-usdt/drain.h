@@ -17,8 +17,7 @@
 #include "count_areas.h"
 #include "records/record_batch.h"
 #include "recordings.h"
-#include "bpf/python_stacks.h"
-#include "bpf/stack_index.h"
+#include "bpf/stack_reader.h"
 #include "ze-usdt.h"
 
 struct ze_usdt_bpf;
@@ -41,12 +40,10 @@ struct drain {
 	size_t end_mark;             /* ends that precede the switch of active_set */
 	int event_error;             /* error of a ring callback */
 
+	struct stack_reader *stacks;
 	struct map_table launches;
 	struct map_table executions;
 	struct map_table kernels;
-	struct map_table stacks;
-	struct stack_index index;
-	struct python_stacks python;
 	struct record_batch batch;
 	struct code_objects objects;
 	struct recordings recordings;
@@ -54,18 +51,9 @@ struct drain {
 	struct ze_processor reported; /* sums over the CPUs, reported so far */
 };
 
-/* Counters of the plugin, by their id in COUNTER records. */
-enum drain_counter {
-	DRAIN_KERNEL_TIME = 1,
-	DRAIN_LAUNCHES = 2,
-	DRAIN_LAUNCHES_FILTERED = 3,
-	DRAIN_EXECUTIONS = 4,
-	DRAIN_MODULES = 5
-};
-
 /* skeleton is loaded. Returns 0, or a negative errno after host->fail(). Call drain_free() in either case. */
-int drain_init(struct drain *drain, const struct iaprof_host *host, struct ze_usdt_bpf *skeleton,
-	       struct warning_limit *warnings);
+int drain_init(struct drain *drain, const struct iaprof_host *host, struct stack_reader *stacks,
+	       struct ze_usdt_bpf *skeleton, struct warning_limit *warnings);
 /* Declares the counters. */
 int drain_begin(struct drain *drain);
 /* Readable when images were announced; then call drain_events(). */

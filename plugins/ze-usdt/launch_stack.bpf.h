@@ -2,10 +2,6 @@
 /* The user stack of a launch. For ze-usdt.bpf.c only. */
 #pragma once
 
-#define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
-#include "bpf/unwind.bpf.h"
-#include "bpf/python.bpf.h"
-
 #define LAUNCH_ARGUMENTS 7
 
 struct launch {
@@ -40,12 +36,10 @@ static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const 
 						 struct ze_processor *processor)
 {
 	struct unwind_registers registers = {};
-	__u64 hash = 0;
-	__u32 end;
 	if (!unwind_registers_get(&registers, context, launch->task))
 		return 0;
-	__u32 process = launch->task->tgid;
-	__u64 execution = launch->task->self_exec_id;
+	__u32 process = launch->task->tgid, end;
+	__u64 execution = launch->task->self_exec_id, hash = 0;
 	if (launch_has_chain(launch)) {
 		end = unwind_chain(element, &registers, &hash);
 		/* Whether it runs Python, and where its threads keep their span, is known with its tables. */
@@ -53,14 +47,8 @@ static __always_inline __u64 launch_stack_unwind(struct pt_regs *context, const 
 			unwind_ask(process, execution);
 	} else {
 		end = unwind_stack(element, process, execution, &registers, &hash);
-		if (end == UNWIND_UNKNOWN)
-			unwind_ask(process, execution);
-		if (stack->depth <= 1 && end != UNWIND_COMPLETE)
-			hash = 0;
 	}
-	if (end <= UNWIND_TRUNCATED)
-		sum_add(&processor->unwound[end], 1);
-	return hash ? python_stack_take(element, element, execution, &processor->python, hash) : 0;
+	return stack_finish(stack, element, process, execution, end, hash, &processor->stacks);
 }
 
 /*
@@ -73,24 +61,17 @@ static __always_inline __u64 launch_stack(struct pt_regs *context, bool use_tabl
 {
 	/* The first address is the probe site: our tracer's is skipped, the runtime's is a frame of interest. */
 	__u64 kind = BPF_F_USER_STACK | (5 - launch->argument_count) >> 63; /* 1 from six arguments on */
-	bool truncated = false;
+	__u32 flags = 0;
 
 	/* Walking the stack is most of the overhead of a launch. */
 	if (tracer_hash && bpf_map_lookup_elem(stacks, &tracer_hash))
 		return tracer_hash;
 	__u64 hash = use_tables ? launch_stack_unwind(context, launch, stack, element, processor) : 0;
 	if (!hash)
-		hash = use_tables ? stack_take_by_loop(context, stack, element, kind, &truncated)
-				  : stack_take(context, stack, kind, &truncated);
-	if (!hash) {
-		sum_add(&processor->stacks_missing, 1);
-		return 0;
-	}
-	if (tracer_hash)
+		hash = stack_walk(context, use_tables, stack, element, kind, STACK_USER_MISSING, &flags);
+	if (!hash)
+		sum_add(&processor->stacks.missing, 1);
+	else if (tracer_hash)
 		hash = tracer_hash;
-	if (!stack_store(stacks, stack, hash)) {
-		sum_add(&processor->stacks_lost, 1);
-		return 0;
-	}
-	return hash;
+	return stack_keep(stacks, stack, hash, STACK_USER_MISSING, &flags, &processor->stacks);
 }

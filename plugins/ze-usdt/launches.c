@@ -33,9 +33,7 @@ static int launch_emit(struct drain *drain, struct iaprof_record_launch *launch,
  */
 static uint32_t user_stack_intern(struct drain *drain, uint32_t process, const void *elements, uint64_t depth)
 {
-	const struct iaprof_host *host = drain->host;
-	return drain->python.ring ? python_stacks_intern(&drain->python, process, 0, false, elements, (uint32_t)depth)
-				  : host->intern_stack(host, process, elements, depth);
+	return stack_reader_intern(drain->stacks, process, 0, false, elements, depth);
 }
 
 static int launch_emit_immediate(struct drain *drain, const struct ze_launch_key *key, uint32_t kernel,
@@ -49,7 +47,7 @@ static int launch_emit_immediate(struct drain *drain, const struct ze_launch_key
 		.thread_name =
 			host->intern_string(host, key->thread_name, strnlen(key->thread_name, sizeof key->thread_name)),
 		.user_stack = user_stack,
-		.kernel_stack = stack_index_intern(&drain->index, host, 0, key->kernel_stack),
+		.kernel_stack = stack_index_intern(&drain->stacks->index, host, 0, key->kernel_stack),
 	};
 	return launch_emit(drain, &launch, key->span, count, 1);
 }
@@ -92,7 +90,7 @@ static int launches_emit_key(struct drain *drain, const struct ze_launch_key *ke
 {
 	const struct iaprof_host *host = drain->host;
 	const struct kernel *kernel = code_objects_find_kernel(&drain->objects, key->kernel);
-	const struct stack_addresses *stack = stack_index_find(&drain->index, key->user_stack);
+	const struct stack_addresses *stack = stack_index_find(&drain->stacks->index, key->user_stack);
 	struct ze_count count = *counted;
 	uint64_t now = host->clock(host);
 	struct known_launch launch = {
@@ -165,7 +163,7 @@ static int recording_emit(struct drain *drain, const struct recording *recording
 			  const struct ze_execution_key *key)
 {
 	const struct iaprof_host *host = drain->host;
-	uint32_t kernel_stack_id = stack_index_intern(&drain->index, host, 0, key->kernel_stack);
+	uint32_t kernel_stack_id = stack_index_intern(&drain->stacks->index, host, 0, key->kernel_stack);
 	int result = 0;
 
 	for (uint32_t i = 0; i < recording->launches.count && result == 0; i++) {

@@ -2,18 +2,13 @@
 /* See programs.h. */
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include "programs.h"
 #include "bpf/slots.h"
-#include "bpf/stack_index.h"
 #include "bpf/support.h"
 #include "bpf/target_set.h"
-#include "bpf/python_stacks.h"
-#include "bpf/thread_contexts.h"
-#include "bpf/unwinder.h"
 #include "ze-usdt.h"
 #include "ze-usdt.bpf.skel.h"
 
@@ -38,9 +33,7 @@ int programs_check(const struct iaprof_host *host)
 /* Repeated launches share an entry; there are fewer kernels and stacks than launch sites. */
 static int maps_size(struct ze_usdt_bpf *skeleton, const struct iaprof_host *host, uint32_t map_size)
 {
-	int possible = libbpf_num_possible_cpus();
-	if (possible < 0)
-		return host->fail(host, possible, "cannot count CPUs: %s", strerror(-possible));
+	uint32_t processors = bpf_processor_count();
 	struct bpf_map_size sizes[] = {
 		{ skeleton->maps.launches_0, map_size, 0 },
 		{ skeleton->maps.launches_1, map_size, 0 },
@@ -50,12 +43,10 @@ static int maps_size(struct ze_usdt_bpf *skeleton, const struct iaprof_host *hos
 		{ skeleton->maps.kernels_1, map_size / 4, 0 },
 		{ skeleton->maps.stacks_0, map_size / 2, 0 },
 		{ skeleton->maps.stacks_1, map_size / 2, 0 },
-		{ skeleton->maps.scratch, SCRATCH_SLOTS * (uint32_t)possible, 0 },
-		{ skeleton->maps.unwind_states, SCRATCH_SLOTS * (uint32_t)possible, 0 },
-		{ skeleton->maps.kernel_scratch, SCRATCH_SLOTS * (uint32_t)possible, 0 },
+		{ skeleton->maps.kernel_scratch, SCRATCH_SLOTS * processors, 0 },
 		{ skeleton->maps.processes, PROCESSES_MAX, 0 },
 		{ skeleton->maps.submissions, skeleton->rodata->take_kernel ? THREADS_MAX : 1, 0 },
-		{ skeleton->maps.processors, (uint32_t)possible, 0 },
+		{ skeleton->maps.processors, processors, 0 },
 		{ skeleton->maps.targets, target_words(host->target(host)), 0 },
 	};
 	return bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof sizes[0]);
@@ -97,67 +88,48 @@ static void submissions_attach(struct ze_usdt_bpf *skeleton, const struct iaprof
 			  "CONFIG_DEBUG_INFO_BTF_MODULES=y)");
 }
 
-static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *host,
-			 struct programs_settings *settings)
+static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *host, struct stack_reader *stacks,
+			 uint32_t map_size, bool take_kernel)
 {
 	const struct iaprof_target *target = host->target(host);
 	struct ze_usdt_bpf *skeleton = *opened = ze_usdt_bpf__open();
 	if (!skeleton)
 		return host->fail(host, errno, "cannot open the BPF programs: %s", strerror(errno));
 
-	if (getrandom((void *)skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
-		return host->fail(host, errno, "cannot get a random number: %s", strerror(errno));
-	skeleton->rodata->stack_depth = stack_depth_read();
-	skeleton->rodata->take_stacks = settings->take_stacks;
-	skeleton->rodata->take_kernel = settings->take_kernel;
+	int result = stack_reader_configure(stacks, host, STACK_READER_OBJECT(skeleton));
+	if (result)
+		return result;
+	skeleton->rodata->take_stacks = stacks->user;
+	skeleton->rodata->take_kernel = take_kernel;
 	skeleton->rodata->submission_depth = skeleton->rodata->stack_depth < ZE_SUBMISSION_DEPTH
 						     ? skeleton->rodata->stack_depth
 						     : ZE_SUBMISSION_DEPTH;
-	bpf_program__set_autoload(skeleton->progs.submit_job, settings->take_kernel && jobs_are_known());
+	bpf_program__set_autoload(skeleton->progs.submit_job, take_kernel && jobs_are_known());
 	TARGET_SET_CONFIGURE(skeleton, target);
-	skeleton->rodata->ask_early = settings->use_tables;
-	skeleton->rodata->take_python = settings->use_tables && settings->use_python;
-	skeleton->rodata->take_spans = settings->use_tables && settings->use_spans;
-	skeleton->rodata->span_keys_max = settings->map_size / 2;
-	const struct python_maps python = PYTHON_MAPS(skeleton);
-	bpf_program__set_autoload(skeleton->progs.launch_kernel, !settings->use_tables);
-	bpf_program__set_autoload(skeleton->progs.launch_kernel_by_tables, settings->use_tables);
-	const struct unwinder_maps maps = UNWINDER_MAPS(skeleton);
-	int result = maps_size(skeleton, host, settings->map_size);
-	if (result == 0)
-		result = unwinder_set_sizes(host, &maps, settings->use_tables);
-	if (result == 0)
-		result = python_stacks_set_sizes(host, &python, bpf_map__max_entries(skeleton->maps.unwind_states),
-						 skeleton->rodata->take_python);
-	if (result == 0)
-		result = thread_contexts_set_size(host, skeleton->maps.thread_context_processes,
-						  skeleton->rodata->take_spans);
-	if (result == 0)
-		result = bpf_map__set_max_entries(skeleton->maps.python_states,
-						  bpf_map__max_entries(skeleton->maps.unwind_states));
+	skeleton->rodata->ask_early = stacks->use_tables;
+	skeleton->rodata->span_keys_max = map_size / 2;
+	bpf_program__set_autoload(skeleton->progs.launch_kernel, !stacks->use_tables);
+	bpf_program__set_autoload(skeleton->progs.launch_kernel_by_tables, stacks->use_tables);
+	result = maps_size(skeleton, host, map_size);
 	if (result)
 		return result;
 	result = ze_usdt_bpf__load(skeleton);
-	if (result && settings->use_tables) {
-		host->log(host, IAPROF_LOG_INFO,
-			  "launch stacks are unwound by frame pointers alone: the Linux kernel refuses the other BPF "
-			  "program: %s",
-			  strerror(-result));
+	if (result && stack_reader_reduce(stacks, result)) {
 		ze_usdt_bpf__destroy(skeleton);
-		settings->use_tables = false;
-		return skeleton_load(opened, host, settings);
+		return skeleton_load(opened, host, stacks, map_size, take_kernel);
 	}
 	if (result)
-		return bpf_load_fail(host, result, "load the BPF programs", "5.15");
-	if (settings->take_kernel)
+		return bpf_load_fail(host, result, "cannot load the BPF programs", "5.15");
+	if (take_kernel)
 		submissions_attach(skeleton, host);
 	return followers_attach(skeleton, host);
 }
 
-int programs_load(struct ze_usdt_bpf **skeleton, const struct iaprof_host *host, struct programs_settings *settings)
+int programs_load(struct ze_usdt_bpf **skeleton, const struct iaprof_host *host, struct stack_reader *stacks,
+		  uint32_t map_size, bool take_kernel)
 {
 	struct bpf_log log = bpf_log_begin(host);
-	int result = skeleton_load(skeleton, host, settings);
+	int result = skeleton_load(skeleton, host, stacks, map_size, take_kernel);
 	bpf_log_end(&log);
 	return result;
 }

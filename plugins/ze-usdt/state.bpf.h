@@ -12,11 +12,8 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "bpf/map.bpf.h"
-#include "bpf/slots.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/stack_reader.bpf.h"
 #include "bpf/targets.bpf.h"
-#include "bpf/task_stack.bpf.h"
-#include "bpf/thread_context.bpf.h"
 #include "ze-usdt.h"
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -50,11 +47,6 @@ const volatile __u32 submission_depth = ZE_SUBMISSION_DEPTH; /* upper limit, als
 
 /* The set of maps that is written to; user space drains the other one. 2: none, before start() and after stop(). */
 __u32 active_set = 2;
-
-/* Limit on keys with a span in the maps of a set: a span for each request would fill them. */
-const volatile __u32 span_keys_max = 0;
-/* Number of such keys in each set. */
-__u32 span_keys[2] = {};
 
 BPF_MAP(launches_0, HASH, struct ze_launch_key, struct ze_count, 1);
 BPF_MAP(launches_1, HASH, struct ze_launch_key, struct ze_count, 1);
@@ -154,19 +146,16 @@ static __attribute__((noinline)) int span_set(__u64 *span, struct ze_processor *
 	struct task_struct *task = bpf_get_current_task_btf();
 	if (span && processor)
 		thread_span_take((struct thread_memory){ task, .is_running = true }, task->tgid, task->self_exec_id,
-				 &processor->spans, span);
+				 &processor->stacks.spans, span);
 	return 0;
 }
 
-/* Removes the span from a key that is new to the map, if there are too many of them: its launch is recorded anyway. */
+/* Limits the keys with a span in the maps of a set. */
 static __always_inline void span_limit(const void *map, const void *key, __u64 *span, __u32 set,
 				       struct ze_processor *processor)
 {
-	if (!span[THREAD_CONTEXT_SPAN_WORDS - 1] || bpf_map_lookup_elem((void *)map, key) ||
-	    __sync_fetch_and_add(&span_keys[set & 1], 1) < span_keys_max)
-		return;
-	__builtin_memset(span, 0, THREAD_CONTEXT_SPAN_WORDS * sizeof *span);
-	sum_add(&processor->spans_dropped, 1);
+	if (span[THREAD_CONTEXT_SPAN_WORDS - 1] && !bpf_map_lookup_elem((void *)map, key))
+		span_drop(span, set, &processor->stacks);
 }
 
 /* Increments a count that exists already. */

@@ -81,11 +81,8 @@ static __always_inline __u64 submission_stack(void *stacks, struct stack_address
 		return hash;
 	/* The part behind the addresses is stale and ignored. */
 	bpf_probe_read_kernel(stack, sizeof stack->depth + submission_depth * sizeof(__u64), &submission->depth);
-	if (!stack_store(stacks, stack, hash)) {
-		sum_add(&processor->stacks_lost, 1);
-		return 0;
-	}
-	return hash;
+	__u32 flags = 0;
+	return stack_keep(stacks, stack, hash, STACK_KERNEL_MISSING, &flags, &processor->stacks);
 }
 
 static __always_inline void launch_record(struct pt_regs *context, bool use_tables, const struct launch *launch,

@@ -14,8 +14,6 @@
 #include "inject/injections.h"
 #include "libraries.h"
 #include "programs.h"
-#include "bpf/thread_contexts.h"
-#include "bpf/unwinder.h"
 #include "ze-usdt.bpf.skel.h"
 
 #define MILLISECOND UINT64_C(1000000)
@@ -24,7 +22,6 @@
 #define MAP_SIZE_MIN 256u
 #define MAP_SIZE_MAX (1u << 20)
 
-enum unwind_choice { UNWIND_AUTO = 0, UNWIND_FRAME_POINTERS = 1 };
 enum tracer_choice { TRACER_AUTO = 0, TRACER_YES = 1, TRACER_NO = 2, TRACER_INJECT = 3 };
 
 #define LOADER_NAME "libze_loader.so"
@@ -32,25 +29,19 @@ enum tracer_choice { TRACER_AUTO = 0, TRACER_YES = 1, TRACER_NO = 2, TRACER_INJE
 #define OPENCL_DRIVER_NAME "libigdrcl.so"
 
 struct ze_usdt {
+	struct stack_reader stacks;
 	/* options */
-	uint64_t tracer;        /* enum tracer_choice */
-	uint64_t unwind_choice; /* enum unwind_choice */
-	uint64_t python_choice; /* enum python_choice */
+	uint64_t tracer; /* enum tracer_choice */
 	uint64_t drain_period;
 	uint64_t map_size;
 	const char *library;
-	bool user;
 	bool kernel;
-	bool spans;
 
 	const struct iaprof_host *host;
 	struct ze_usdt_bpf *skeleton;
 	struct warning_limit warnings;
 	struct libraries libraries;
 	struct drain drain;
-	struct unwinder unwinder;
-	bool use_tables;
-	struct thread_contexts contexts;
 	struct injections injections;
 	char tracer_path[PATH_MAX];
 	bool expects_tracer; /* it was preloaded, or will be injected */
@@ -155,7 +146,7 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 	const char *reason = NULL;
 
 	ze_usdt->libraries.programs[PROVIDER_LAUNCH_KERNEL] =
-		ze_usdt->use_tables ? skeleton->progs.launch_kernel_by_tables : skeleton->progs.launch_kernel;
+		ze_usdt->stacks.use_tables ? skeleton->progs.launch_kernel_by_tables : skeleton->progs.launch_kernel;
 	ze_usdt->libraries.programs[PROVIDER_EXECUTE_LIST] = skeleton->progs.execute_list;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL] = skeleton->progs.compile_kernel;
 	ze_usdt->libraries.programs[PROVIDER_COMPILE_KERNEL_AGAIN] = skeleton->progs.compile_kernel;
@@ -195,64 +186,14 @@ static int descriptors_watch(struct ze_usdt *ze_usdt)
 	return 0;
 }
 
-static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
-{
-	struct ze_usdt *ze_usdt = instance;
-
-	(void)fd;
-	(void)ready;
-	unwinder_ask(&ze_usdt->unwinder);
-	return 0;
-}
-
-static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
-			   const struct iaprof_unwind_process *process)
-{
-	struct ze_usdt *ze_usdt = instance;
-
-	python_stacks_take(&ze_usdt->drain.python, table, process);
-	thread_contexts_take(&ze_usdt->contexts, table, process);
-	return unwinder_take(&ze_usdt->unwinder, table, process);
-}
-
-static int python_code_came(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
-{
-	struct ze_usdt *ze_usdt = instance;
-
-	(void)fd;
-	(void)ready;
-	python_stacks_read(&ze_usdt->drain.python);
-	return 0;
-}
-
 static int programs_prepare(struct ze_usdt *ze_usdt)
 {
 	const struct iaprof_host *host = ze_usdt->host;
-	struct programs_settings settings = { .map_size = (uint32_t)ze_usdt->map_size,
-					      .take_stacks = ze_usdt->user,
-					      .take_kernel = ze_usdt->kernel,
-					      .use_spans = ze_usdt->spans && thread_contexts_are_wanted(host),
-					      .use_python = ze_usdt->python_choice != PYTHON_NATIVE };
-	const char *reason = NULL;
-
-	if (ze_usdt->user && ze_usdt->unwind_choice == UNWIND_AUTO)
-		settings.use_tables = unwinder_is_supported(BPF_PROG_TYPE_KPROBE, &reason);
-	if (reason)
-		host->log(host, IAPROF_LOG_INFO, "launch stacks are unwound by frame pointers alone: %s", reason);
-	int result = programs_load(&ze_usdt->skeleton, host, &settings);
-	if (result)
-		return result;
-	ze_usdt->use_tables = settings.use_tables;
-	if (!settings.use_tables)
-		return 0;
-	if (settings.use_spans)
-		thread_contexts_open(&ze_usdt->contexts, ze_usdt->skeleton->maps.thread_context_processes);
-	const struct unwinder_maps maps = UNWINDER_MAPS(ze_usdt->skeleton);
-	result = unwinder_open(&ze_usdt->unwinder, host, &maps, requests_ready, tables_received);
-	if (result || !settings.use_python)
-		return result;
-	return python_stacks_open(&ze_usdt->drain.python, host, &(struct python_maps)PYTHON_MAPS(ze_usdt->skeleton),
-				  (enum python_choice)ze_usdt->python_choice, python_code_came);
+	int result = stack_reader_probe(&ze_usdt->stacks, host, BPF_PROG_TYPE_KPROBE);
+	if (result == 0)
+		result = programs_load(&ze_usdt->skeleton, host, &ze_usdt->stacks, (uint32_t)ze_usdt->map_size,
+				       ze_usdt->kernel);
+	return result ? result : stack_reader_open(&ze_usdt->stacks, STACK_READER_OBJECT(ze_usdt->skeleton));
 }
 
 static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
@@ -267,7 +208,7 @@ static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
 	int result = programs_prepare(ze_usdt);
 	if (result)
 		return result;
-	result = drain_init(&ze_usdt->drain, host, ze_usdt->skeleton, &ze_usdt->warnings);
+	result = drain_init(&ze_usdt->drain, host, &ze_usdt->stacks, ze_usdt->skeleton, &ze_usdt->warnings);
 	if (result)
 		return result;
 	result = libraries_prepare(ze_usdt);
@@ -285,8 +226,7 @@ static int ze_usdt_start(const struct iaprof_host *host, void *instance)
 {
 	struct ze_usdt *ze_usdt = instance;
 
-	host->metadata(host, "deepest stack", "%" PRIu32 " addresses",
-		       ze_usdt->use_tables ? STACK_DEPTH_MAX : ze_usdt->skeleton->rodata->stack_depth);
+	stack_reader_describe_limits(&ze_usdt->stacks);
 	ze_usdt->started = true;
 	/* Modules are announced before the first launch is recorded. */
 	int result = libraries_begin(&ze_usdt->libraries);
@@ -380,7 +320,7 @@ static int ze_usdt_finish(const struct iaprof_host *host, void *instance)
 
 	if (!ze_usdt->started)
 		return 0;
-	uint64_t stackless = sum->stacks_missing + sum->stacks_lost;
+	uint64_t stackless = sum->stacks.missing + sum->stacks.lost;
 	uint64_t probes = sum->launches + sum->executions + sum->modules;
 	if (probes)
 		host->metadata(host, "kernel-side time per probe", "%" PRIu64 " ns",
@@ -391,20 +331,7 @@ static int ze_usdt_finish(const struct iaprof_host *host, void *instance)
 	if (ze_usdt->drain.objects.missed_count)
 		host->metadata(host, "kernels launched before their code was announced", "%" PRIu64,
 			       ze_usdt->drain.objects.missed_count);
-	if (ze_usdt->use_tables && sum->launches)
-		host->metadata(host, "launch stacks unwound",
-			       "%" PRIu64 " complete, %" PRIu64 " before tables were ready, %" PRIu64
-			       " ended by code without a table, %" PRIu64 " not readable, %" PRIu64 " truncated",
-			       (uint64_t)sum->unwound[UNWIND_COMPLETE], (uint64_t)sum->unwound[UNWIND_UNKNOWN],
-			       (uint64_t)sum->unwound[UNWIND_NO_RULE], (uint64_t)sum->unwound[UNWIND_UNREADABLE],
-			       (uint64_t)sum->unwound[UNWIND_TRUNCATED]);
-	if (ze_usdt->use_tables)
-		unwinder_describe(&ze_usdt->unwinder, host);
-	python_stacks_describe(&ze_usdt->drain.python, &sum->python);
-	thread_contexts_describe(&ze_usdt->contexts, host, &sum->spans);
-	if (sum->spans_dropped)
-		host->metadata(host, "spans dropped", "%" PRIu64 " (raise map-size= or lower drain=)",
-			       (uint64_t)sum->spans_dropped);
+	stack_reader_describe(&ze_usdt->stacks, &sum->stacks, "launch stacks unwound");
 	if (ze_usdt->drain.counts.opened)
 		host->metadata(host, "launches counted in memory", "%" PRIu64 " of %" PRIu64,
 			       ze_usdt->drain.counts.launches,
@@ -424,8 +351,7 @@ static void ze_usdt_destroy(const struct iaprof_host *host, void *instance)
 	injections_end(&ze_usdt->injections);
 	libraries_free(&ze_usdt->libraries);
 	drain_free(&ze_usdt->drain);
-	unwinder_free(&ze_usdt->unwinder);
-	thread_contexts_free(&ze_usdt->contexts);
+	stack_reader_free(&ze_usdt->stacks);
 	ze_usdt_bpf__destroy(ze_usdt->skeleton);
 	if (ze_usdt->epoll >= 0)
 		close(ze_usdt->epoll);
@@ -448,19 +374,13 @@ static const struct iaprof_option options[] = {
 	       "File with probes of provider level_zero to attach to before the command starts; other files are "
 	       "attached "
 	       "to when a process maps them"),
-	OPTION(user, BOOL, "user", "yes", "Record the user stack of each launch"),
-	OPTION(unwind_choice, CHOICE, "unwind", "auto",
+	OPTION(stacks.user, BOOL, "user", "yes", "Record the user stack of each launch"),
+	OPTION(stacks.unwind, CHOICE, "unwind", "auto",
 	       "How launch stacks of a runtime with probes of its own are unwound: auto uses .eh_frame of programs and "
 	       "libraries, and frame pointers where there is none (Linux 5.17); fp uses frame pointers alone",
 	       .choices = unwind_choices),
-	OPTION(python_choice, CHOICE, "python", "mixed",
-	       "Python frames in launch stacks: mixed shows them in place of the interpreter's frames; python omits "
-	       "native "
-	       "frames; native omits Python frames",
-	       .choices = python_choices),
-	OPTION(spans, BOOL, "spans", "yes",
-	       "Record the trace and span that a launching thread works on, if its program publishes them "
-	       "(OpenTelemetry's thread context, otel_thread_ctx_v1)"),
+	STACK_READER_PYTHON_OPTION(struct ze_usdt, stacks, "launch stacks"),
+	STACK_READER_SPANS_OPTION(struct ze_usdt, stacks),
 	OPTION(kernel, BOOL, "kernel", "no",
 	       "Record the Linux kernel stack of the system call that queued each launch"),
 	OPTION(drain_period, DURATION, "drain", "100ms",

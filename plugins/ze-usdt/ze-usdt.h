@@ -3,8 +3,7 @@
 #pragma once
 
 #include <linux/types.h>
-#include "bpf/python.h"
-#include "bpf/thread_context.h"
+#include "bpf/stack_counts.h"
 
 /* Cookie of a launch_kernel whose arguments are in ZE_LAUNCH_REGISTERS (probes.h). */
 #define ZE_COOKIE_REGISTERS 1
@@ -108,8 +107,6 @@ struct ze_processor {
 	__u64 launches_full;     /* lost: a map was full */
 	__u64 launches_busy;     /* lost: no free scratch slot, or active_set changed too often */
 	__u64 launches_bad;      /* lost: the probe's arguments could not be read */
-	__u64 stacks_lost;       /* no room in the stack map; the launches count without a stack */
-	__u64 stacks_missing;    /* stacks that could not be read; the launches count without a stack */
 	__u64 executions;        /* executions of lists, by profiled processes */
 	__u64 executions_lost;   /* the map was full, or busy, or the arguments could not be read */
 	__u64 modules;           /* compile_kernel, by profiled processes */
@@ -117,10 +114,6 @@ struct ze_processor {
 	__u64 module_calls;      /* attempts to create a module */
 	__u64 unloads_lost;
 	__u64 exits_lost;
-	__u64 handler_time; /* ns in the handlers */
-	__u64 unwound[5];   /* stacks that were unwound, by the reason for their end (enum unwind_end) */
-	struct python_counts python;
-	struct thread_context_counts spans;
-	__u64 spans_dropped; /* launches and executions that were recorded without their span: there were too many */
-	__u64 pad[13];       /* padding: CPUs share neither cache lines nor adjacent-line prefetch pairs */
-};
+	__u64 handler_time;         /* ns in the handlers */
+	struct stack_counts stacks; /* launches count without those that are missing or lost */
+} __attribute__((aligned(128)));    /* CPUs share neither cache lines nor adjacent-line prefetch pairs */
