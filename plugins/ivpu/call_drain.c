@@ -105,7 +105,6 @@ void call_drain_free(struct call_drain *counts)
 	ring_buffer__free(counts->ring);
 	if (counts->ring_wake >= 0)
 		close(counts->ring_wake);
-	python_stacks_free(&counts->python);
 	map_table_free(&counts->table);
 	call_tree_free(&counts->nodes);
 	free(counts->stack);
@@ -126,7 +125,6 @@ int call_drain_begin(struct call_drain *counts)
 static uint32_t stack_id(struct call_drain *counts, const struct ivpu_key *key)
 {
 	const struct ivpu_bpf *skeleton = counts->probes->skeleton;
-	const struct iaprof_host *host = counts->host;
 	struct stack_addresses *stack = counts->stack;
 	uint32_t slot = key->stack & (CALL_DRAIN_STACKS - 1);
 
@@ -138,13 +136,9 @@ static uint32_t stack_id(struct call_drain *counts, const struct ivpu_key *key)
 		counts->stacks_gone++;
 		return 0;
 	}
-	const uint64_t *elements = (const uint64_t *)stack->addresses;
-	uint32_t id;
-	python_stacks_read(&counts->python);
-	if (counts->python.ring)
-		id = python_stacks_intern(&counts->python, key->process, 0, false, elements, (uint32_t)stack->depth);
-	else
-		id = host->intern_stack(host, key->process, elements, stack->depth);
+	python_stacks_read(&counts->probes->stacks->python);
+	uint32_t id =
+		stack_reader_intern(counts->probes->stacks, key->process, 0, false, stack->addresses, stack->depth);
 	counts->stack_ids[slot].hash = id ? key->stack : 0;
 	counts->stack_ids[slot].process = key->process;
 	counts->stack_ids[slot].id = id;
@@ -303,13 +297,14 @@ static int totals_send(struct call_drain *counts)
 	loss_report(counts, LOST_RING, sum.ring_full);
 	loss_report(counts, LOST_GRAPHS, sum.graphs_lost);
 	loss_report(counts, LOST_SIZES, sum.sizes_lost);
-	loss_report(counts, LOST_STACKS, sum.stacks_lost + counts->stacks_gone);
+	loss_report(counts, LOST_STACKS, sum.stacks.lost + counts->stacks_gone);
 	if (sum.nodes_full && !counts->warned) {
 		counts->warned = true;
 		counts->host->log(counts->host, IAPROF_LOG_WARNING,
 				  "too many distinct call paths: some calls are shown below [other calls]");
 	}
 	counts->calls = sum.calls;
+	counts->stacks = sum.stacks;
 	counts->handler_time = sum.handler_time * IVPU_TIMED_EVENTS;
 	counts->last_time = counts->host->clock(counts->host);
 	memset(counts->stack_ids, 0, sizeof counts->stack_ids);

@@ -14,7 +14,6 @@
 #include "bpf/cpu_table.h"
 #include "bpf/map_table.h"
 #include "probes.h"
-#include "bpf/python_stacks.h"
 #include "bpf/stack.h"
 
 #define CALL_DRAIN_REASONS 13u
@@ -36,7 +35,6 @@ struct call_drain {
 	struct call_records records;
 	struct call_tree nodes;
 	struct stack_addresses *stack; /* room for one */
-	struct python_stacks python;
 	struct {
 		uint64_t hash;
 		uint32_t process, id;      /* 0: free */
@@ -51,6 +49,7 @@ struct call_drain {
 	uint64_t calls;                    /* counted until last_time */
 	uint64_t drained_calls[2];         /* calls, when that map was last drained */
 	uint64_t threads_added;            /* when threads were last deleted */
+	struct stack_counts stacks;        /* until last_time */
 	uint64_t handler_time;             /* estimated from a sample of the events */
 	uint64_t lost[CALL_DRAIN_REASONS]; /* losses that were reported */
 	bool warned;                       /* a warning about call paths was printed */

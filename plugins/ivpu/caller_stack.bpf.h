@@ -6,10 +6,6 @@
  */
 #pragma once
 
-#define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
-#include "bpf/unwind.bpf.h"
-#include "bpf/python.bpf.h"
-
 #define CALLER_STACK (BPF_F_USER_STACK | 1) /* one leaf less */
 
 static __always_inline __u64 caller_stack_read(void *context, struct stack_addresses *stack, __u32 element,
@@ -31,24 +27,17 @@ static __always_inline __u64 caller_stack_read(void *context, struct stack_addre
 
 /* Returns the hash of the stack; 0 if frame pointers may show more of it. */
 static __always_inline __u64 caller_stack_unwind(struct pt_regs *context, struct stack_addresses *stack, __u32 element,
-						 __u64 caller, struct python_counts *counts)
+						 __u64 caller, struct stack_counts *counts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct unwind_registers registers = {};
-	__u32 process = task->tgid;
-	__u64 execution = task->self_exec_id, hash = 0;
-
+	__u32 end;
 	if (!caller || !unwind_registers_get(&registers, context, task))
 		return 0;
 	registers.pc = caller;
 	registers.sp += sizeof caller;
 	registers.is_behind_call = true;
-	__u32 end = unwind_stack(element, process, execution, &registers, &hash);
-	if (end == UNWIND_UNKNOWN)
-		unwind_ask(process, execution);
-	if (stack->depth <= 1 && end != UNWIND_COMPLETE)
-		return 0;
-	return python_stack_take(element, element, execution, counts, hash);
+	return stack_unwind(stack, element, task->tgid, task->self_exec_id, &registers, counts, &end);
 }
 
 /* Stores the stack in the map and returns its hash, or 0. */
@@ -61,7 +50,7 @@ static __always_inline __u64 caller_stack_take(struct pt_regs *context, const st
 	if (slot >= 0) {
 		struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, &element);
 		if (stack && use_tables)
-			hash = caller_stack_unwind(context, stack, element, caller, &place->processor->python);
+			hash = caller_stack_unwind(context, stack, element, caller, &place->processor->stacks);
 		if (stack && !hash)
 			hash = caller_stack_read(context, stack, element, caller);
 		if (hash && !stack_store(&stacks, stack, hash))
@@ -69,6 +58,6 @@ static __always_inline __u64 caller_stack_take(struct pt_regs *context, const st
 		slot_give_back(&place->processor->slots, slot);
 	}
 	if (!hash)
-		__sync_fetch_and_add(&place->processor->stacks_lost, 1);
+		__sync_fetch_and_add(&place->processor->stacks.lost, 1);
 	return hash;
 }

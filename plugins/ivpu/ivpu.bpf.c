@@ -16,10 +16,8 @@
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "ivpu_shared.h"
-#include "bpf/slots.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/stack_reader.bpf.h"
 #include "bpf/targets.bpf.h"
-#include "bpf/task_stack.bpf.h"
 #include "state.bpf.h"
 #include "calls.bpf.h"
 #include "npu_context.bpf.h"

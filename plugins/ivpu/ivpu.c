@@ -31,11 +31,8 @@ static const struct iaprof_option options[] = {
 	       "kprobe.multi links, single a kprobe per function; auto uses the first that the Linux kernel supports",
 	       .choices = ways),
 	OPTION(options.api, BOOL, "api", "yes", "Also trace Level Zero calls, as callers of the driver's functions"),
-	OPTION(options.stacks, BOOL, "stacks", "yes", "Record the user stacks of Level Zero calls"),
-	OPTION(options.python, CHOICE, "python", "mixed",
-	       "Python frames in these stacks: mixed shows them in place of the interpreter's frames; python omits "
-	       "native frames; native omits Python frames",
-	       .choices = python_choices),
+	OPTION(stacks.user, BOOL, "stacks", "yes", "Record the user stacks of Level Zero calls"),
+	STACK_READER_PYTHON_OPTION(struct live, stacks, "these stacks"),
 	OPTION(options.drain_period, DURATION, "drain", "1s", "Longest interval between reads of the BPF maps",
 	       .minimum = 10000000, .maximum = 1000000000),
 	IVPU_LIMIT_OPTIONS(struct live, options.limits),

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <linux/types.h>
-#include "bpf/python.h"
+#include "bpf/stack_counts.h"
 
 /* IAPROF_CALL_DEPTH_MAX, less the root "[interrupt]" that user space adds. A power of 2 minus 1. */
 #define IVPU_DEPTH_MAX 63u
@@ -161,13 +161,12 @@ struct ivpu_processor {
 	__u64 events;          /* entries and returns */
 	__u64 handler_time;    /* ns in the handlers of every IVPU_TIMED_EVENTS-th event */
 	__u64 slots;           /* bitmap of scratch slots in use */
-	__u64 stacks_lost;     /* lost: stacks that did not fit */
 	__u64 ring_full;       /* lost: the ring buffer was full */
 	__u64 graphs_lost;     /* lost: tables of graph functions */
 	__u64 threads_added;   /* threads added to their map */
 	__u64 buffer_bytes;    /* size of buffers that programs allocated */
 	__u64 sizes_lost;      /* lost: sizes of buffers by context that did not fit */
-	struct python_counts python;
+	struct stack_counts stacks;
 } __attribute__((aligned(128))); /* padding: CPUs share neither cache lines nor adjacent-line prefetch pairs */
 
 /* A power of 2. */

@@ -170,24 +170,6 @@ static int file_mapped(const struct iaprof_host *host, void *instance, const str
 	return 0;
 }
 
-static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
-{
-	struct live *live = instance;
-
-	unwinder_ask(&live->unwinder);
-	python_stacks_read(&live->counts.python);
-	return 0;
-}
-
-static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
-			   const struct iaprof_unwind_process *process)
-{
-	struct live *live = instance;
-
-	python_stacks_take(&live->counts.python, table, process);
-	return unwinder_take(&live->unwinder, table, process);
-}
-
 /* Starts tracing Level Zero functions. */
 static int api_open(struct live *live)
 {
@@ -198,20 +180,6 @@ static int api_open(struct live *live)
 	return result;
 }
 
-static int unwinding_open(struct live *live)
-{
-	const struct unwinder_maps maps = UNWINDER_MAPS(live->probes.skeleton);
-	const struct python_maps python = PYTHON_MAPS(live->probes.skeleton);
-
-	if (!live->probes.use_tables)
-		return 0;
-	int result = unwinder_open(&live->unwinder, live->host, &maps, requests_ready, tables_received);
-	if (result || !live->probes.use_python)
-		return result;
-	return python_stacks_open(&live->counts.python, live->host, &python, (enum python_choice)live->options.python,
-				  requests_ready);
-}
-
 int live_prepare(const struct iaprof_host *host, void *instance)
 {
 	struct live *live = instance;
@@ -219,8 +187,7 @@ int live_prepare(const struct iaprof_host *host, void *instance)
 	const struct probes_options wanted = {
 		.way = (enum attach_method)options->attach,
 		.only_entries = counts_entries(live),
-		.take_stacks = options->api && options->stacks,
-		.use_python = options->python != PYTHON_NATIVE,
+		.stacks = &live->stacks,
 		.ring_size = options->mode == LIVE_MODE_EVENTS
 				     ? bpf_ring_size(options->buffer, LIVE_RING_SIZE_MIN, LIVE_RING_SIZE_MAX)
 				     : 0,
@@ -228,7 +195,10 @@ int live_prepare(const struct iaprof_host *host, void *instance)
 
 	live->host = host;
 	live->entries.drain = &live->counts;
-	int result = functions_read(live, &live->list, host);
+	live->stacks.user &= options->api;
+	int result = stack_reader_probe(&live->stacks, host, BPF_PROG_TYPE_KPROBE);
+	if (result == 0)
+		result = functions_read(live, &live->list, host);
 	if (result == 0)
 		result = probes_load(&live->probes, host, &live->list, &wanted);
 	if (result == 0)
@@ -237,7 +207,7 @@ int live_prepare(const struct iaprof_host *host, void *instance)
 	if (result == 0)
 		jobs_open(live);
 	if (result == 0)
-		result = unwinding_open(live);
+		result = stack_reader_open(&live->stacks, STACK_READER_OBJECT(live->probes.skeleton));
 	return result || !options->api ? result : api_open(live);
 }
 
@@ -417,6 +387,7 @@ int live_finish(const struct iaprof_host *host, void *instance)
 	if (live->counts.calls)
 		host->metadata(host, "kernel-side time per call", "%" PRIu64 " ns",
 			       live->counts.handler_time / live->counts.calls);
+	stack_reader_describe(&live->stacks, &live->counts.stacks, "user stacks");
 	if (live->usage.failures)
 		host->log(host, IAPROF_LOG_WARNING, "cannot read the NPU's sysfs files: %" PRIu64 " failures",
 			  live->usage.failures);
@@ -441,7 +412,7 @@ void live_destroy(const struct iaprof_host *host, void *instance)
 	npu_use_free(&live->use.use);
 	call_drain_free(&live->counts);
 	api_libraries_free(&live->libraries);
-	unwinder_free(&live->unwinder);
+	stack_reader_free(&live->stacks);
 	probes_free(&live->probes);
 	function_list_free(&live->list);
 }

@@ -9,8 +9,7 @@
 #include <stdint.h>
 #include <iaprof/plugin.h>
 #include "api_libraries.h"
-#include "bpf/python_stacks.h"
-#include "bpf/unwinder.h"
+#include "bpf/stack_reader.h"
 #include "call_drain.h"
 #include "device_counters.h"
 #include "function_list.h"
@@ -33,8 +32,6 @@ struct live_options {
 	const char *functions; /* name patterns, separated by commas */
 	bool hot;              /* include functions called for each page */
 	bool api;              /* include Level Zero functions */
-	bool stacks;           /* record the stacks of Level Zero calls */
-	uint64_t python;       /* enum python_choice */
 	uint64_t mode;         /* enum live_mode */
 	uint64_t attach;       /* enum attach_method */
 	uint64_t buffer;       /* bytes of the ring buffer for individual calls */
@@ -44,6 +41,7 @@ struct live_options {
 
 /* An instance of the plugin. */
 struct live {
+	struct stack_reader stacks; /* of Level Zero calls */
 	struct live_options options;
 	const struct iaprof_host *host;
 	struct function_list list;
@@ -52,7 +50,6 @@ struct live {
 		uint64_t calls;
 	} functions[FUNCTION_LIST_MAX];
 	struct probes probes;
-	struct unwinder unwinder; /* for the stacks of Level Zero calls */
 	struct api_libraries libraries;
 	struct call_drain counts;
 	struct entry_counts entries; /* with LIVE_MODE_ENTRIES */

@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <bpf/bpf.h>
@@ -14,12 +13,8 @@
 #include "ivpu_shared.h"
 #include "module_types.h"
 #include "probes.h"
-#include "bpf/slots.h"
-#include "bpf/stack_index.h"
 #include "bpf/support.h"
 #include "bpf/target_set.h"
-#include "bpf/python_stacks.h"
-#include "bpf/unwinder.h"
 #include "ivpu.bpf.skel.h"
 
 _Static_assert(FUNCTION_LIST_MAX <= IVPU_API_FIRST, "the driver's functions come before those of Level Zero");
@@ -61,13 +56,6 @@ static int session_function_set(struct bpf_program *program, int32_t id)
 	int result = calls ? bpf_program__set_insns(program, instructions, count) : -ENOENT;
 	free(instructions);
 	return result;
-}
-
-static uint32_t possible_processors(void)
-{
-	int count = libbpf_num_possible_cpus();
-
-	return count > 0 ? (uint32_t)count : 1;
 }
 
 /* The BTF that the trampoline program is loaded for, passed to libbpf's callback on the loading thread. -1: none. */
@@ -138,20 +126,16 @@ static int programs_load(struct probes *probes, bool *is_reported)
 	skeleton->rodata->each_call = probes->ring_size != 0;
 	skeleton->rodata->context_offsets = probes->contexts;
 	skeleton->rodata->ring_size = probes->ring_size;
-	skeleton->rodata->take_stacks = probes->take_stacks;
-	skeleton->rodata->stack_depth = probes->take_stacks ? stack_depth_read() : 1;
-	if (getrandom((void *)skeleton->rodata->hash_seed, sizeof skeleton->rodata->hash_seed, 0) < 0)
-		return -errno;
-	skeleton->rodata->use_tables = probes->use_tables;
-	skeleton->rodata->take_python = probes->use_python && probes->use_tables;
-	const struct unwinder_maps unwinder = UNWINDER_MAPS(skeleton);
-	const struct python_maps python = PYTHON_MAPS(skeleton);
+	skeleton->rodata->take_stacks = probes->stacks->user;
+	skeleton->rodata->use_tables = probes->stacks->use_tables;
+	result = stack_reader_configure(probes->stacks, host, STACK_READER_OBJECT(skeleton));
+	if (result) {
+		*is_reported = true;
+		return result;
+	}
 	struct bpf_map_size sizes[] = {
-		{ skeleton->maps.stacks, probes->take_stacks ? STACKS_MAX : 1, 0 },
-		{ skeleton->maps.scratch, SCRATCH_SLOTS * possible_processors(), 0 },
-		{ skeleton->maps.unwind_states, probes->use_tables ? SCRATCH_SLOTS * possible_processors() : 1, 0 },
-		{ skeleton->maps.python_states, probes->use_tables ? SCRATCH_SLOTS * possible_processors() : 1, 0 },
-		{ skeleton->maps.processors, possible_processors(), 0 },
+		{ skeleton->maps.stacks, probes->stacks->user ? STACKS_MAX : 1, 0 },
+		{ skeleton->maps.processors, bpf_processor_count(), 0 },
 		{ skeleton->maps.histograms, probes->list->measured ? probes->list->measured : 1, 0 },
 		{ skeleton->maps.calls_ring, probes->ring_size ? probes->ring_size : (uint32_t)getpagesize(), 0 },
 		{ skeleton->maps.counts_0, probes->ring_size || probes->only_entries ? 1 : COUNTS_MAX, 0 },
@@ -160,11 +144,6 @@ static int programs_load(struct probes *probes, bool *is_reported)
 		{ skeleton->maps.targets, target_words(target), 0 },
 	};
 	result = bpf_map_sizes_set(host, sizes, sizeof sizes / sizeof sizes[0]);
-	if (result == 0)
-		result = unwinder_set_sizes(host, &unwinder, probes->use_tables);
-	if (result == 0)
-		result = python_stacks_set_sizes(host, &python, SCRATCH_SLOTS * possible_processors(),
-						 skeleton->rodata->take_python);
 	*is_reported = result != 0;
 	return result ? result : ivpu_bpf__load(skeleton);
 }
@@ -265,19 +244,16 @@ int probes_load(struct probes *probes, const struct iaprof_host *host, const str
 	*probes = (struct probes){ .host = host,
 				   .list = list,
 				   .links = function_links_none(),
-				   .take_stacks = options->take_stacks,
+				   .stacks = options->stacks,
 				   .only_entries = options->only_entries,
-				   .use_python = options->use_python,
 				   .ring_size = options->ring_size };
 	probes->links.only_entries = options->only_entries;
 	if (!options->only_entries)
 		contexts_find(probes);
-	if (options->take_stacks)
-		probes->use_tables = unwinder_is_supported(BPF_PROG_TYPE_KPROBE, &(const char *){ NULL });
 	struct bpf_log log = bpf_log_begin(host);
 	int result = ways_try(probes, options->way, &is_reported, &sees_types);
-	if (result && result != -EPERM && !is_reported && probes->use_tables) {
-		probes->use_tables = false; /* the Linux kernel may refuse only the part that unwinds */
+	if (result && result != -EPERM && !is_reported && probes->stacks->use_tables) {
+		probes->stacks->use_tables = false; /* the Linux kernel may refuse only the part that unwinds */
 		result = ways_try(probes, options->way, &is_reported, &sees_types);
 	}
 	bpf_log_end(&log);

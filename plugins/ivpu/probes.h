@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include "bpf/stack_reader.h"
 #include "function_list.h"
 #include "function_links.h"
 #include "ivpu_shared.h"
@@ -17,12 +18,10 @@ struct probes {
 	struct ivpu_bpf *skeleton;
 	enum attach_method way;
 	struct ivpu_context_offsets contexts;
-	uint32_t *type_ids; /* BTF ids of the functions, for trampolines */
-	bool take_stacks;   /* record the stacks of Level Zero calls */
-	bool use_python;    /* with Python frames, if use_tables: python_stacks is needed, too */
-	bool use_tables;    /* unwind them by tables: unwinder is needed */
-	uint32_t ring_size; /* bytes of the ring buffer for individual calls; 0: calls are aggregated */
-	bool only_entries;  /* count entries alone */
+	uint32_t *type_ids;          /* BTF ids of the functions, for trampolines */
+	struct stack_reader *stacks; /* of Level Zero calls */
+	uint32_t ring_size;          /* bytes of the ring buffer for individual calls; 0: calls are aggregated */
+	bool only_entries;           /* count entries alone */
 	bool attached;
 	struct function_links links;
 	uint64_t attach_time, detach_time;
@@ -31,7 +30,7 @@ struct probes {
 
 struct probes_options {
 	enum attach_method way;
-	bool take_stacks, use_python;
+	struct stack_reader *stacks;
 	bool only_entries;  /* no times, and no nesting */
 	uint32_t ring_size; /* 0, or a power of 2 that is at least a page */
 };
