@@ -6,14 +6,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
-#include "bpf/slots.bpf.h"
-#include "bpf/stack.bpf.h"
-#include "bpf/task_stack.bpf.h"
+#include "bpf/stack_reader.bpf.h"
 #include "launch.h"
-
-#define UNWIND_STATES_TYPE BPF_MAP_TYPE_ARRAY
-#include "bpf/unwind.bpf.h"
-#include "bpf/python.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -25,40 +19,26 @@ struct task_struct {
 };
 #pragma clang attribute pop
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 32 * 1024 * 1024);
-} launches SEC(".maps");
+BPF_RING(launches, 32 * 1024 * 1024);
+BPF_MAPPED_ARRAY(processors, struct cuda_processor, 1);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct cuda_processor);
-} processors SEC(".maps");
-
-static __always_inline void take_stack(struct pt_regs *context, struct task_struct *task,
+static __always_inline void take_stack(struct pt_regs *context, bool use_tables, struct task_struct *task,
 				       struct cuda_processor *processor, struct stack_addresses *stack, __u32 element)
 {
 	struct unwind_registers registers = {};
 	bool truncated;
-	__u64 hash = 0;
-	stack->depth = 0;
-	if (unwind_registers_get(&registers, context, task)) {
-		__u32 process = task->tgid;
-		__u64 execution = task->self_exec_id;
-		if (unwind_stack(element, process, execution, &registers, &hash) == UNWIND_UNKNOWN)
-			unwind_ask(process, execution);
-		if (stack->depth > 1)
-			python_stack_take(element, element, execution, &processor->python, hash);
-	}
+	__u32 end;
+	if (use_tables && unwind_registers_get(&registers, context, task) &&
+	    stack_unwind(stack, element, task->tgid, task->self_exec_id, &registers, &processor->stacks, &end))
+		return;
 	/* Until the tables have come, or without any. */
-	if (stack->depth <= 1 && !stack_take_by_loop(context, stack, element, BPF_F_USER_STACK, &truncated))
+	if (!stack_read(context, stack, BPF_F_USER_STACK, &truncated))
 		stack->depth = 0;
 }
 
-static __always_inline bool send(struct pt_regs *context, struct task_struct *task, struct cuda_processor *processor,
-				 struct stack_addresses *stack, __u32 element, __u64 kernel, __u64 count)
+static __always_inline bool send(struct pt_regs *context, bool use_tables, struct task_struct *task,
+				 struct cuda_processor *processor, struct stack_addresses *stack, __u32 element,
+				 __u64 kernel, __u64 count)
 {
 	struct cuda_launch_event *event = bpf_ringbuf_reserve(&launches, sizeof *event, 0);
 	if (!event)
@@ -69,20 +49,19 @@ static __always_inline bool send(struct pt_regs *context, struct task_struct *ta
 	event->pid = task->tgid;
 	event->tid = task->pid;
 	bpf_get_current_comm(event->thread_name, sizeof event->thread_name);
-	take_stack(context, task, processor, stack, element);
+	take_stack(context, use_tables, task, processor, stack, element);
 	__u64 depth = stack->depth;
 	if (depth > CUDA_STACK_DEPTH)
 		depth = CUDA_STACK_DEPTH;
 	event->depth = depth;
 	bpf_probe_read_kernel(event->addresses, sizeof event->addresses, stack->addresses);
 	if (!depth)
-		__sync_fetch_and_add(&processor->without_stack, 1);
+		__sync_fetch_and_add(&processor->stacks.missing, 1);
 	bpf_ringbuf_submit(event, 0);
 	return true;
 }
 
-SEC("uprobe")
-int launched(struct pt_regs *context)
+static __always_inline int handle(struct pt_regs *context, bool use_tables)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -91,17 +70,30 @@ int launched(struct pt_regs *context)
 	if (!processor)
 		return 0;
 	/* The library has begun: its first launches are to find the tables in place. */
-	if (!count) {
+	if (!count && use_tables)
 		unwind_ask(task->tgid, task->self_exec_id);
+	if (!count)
 		return 0;
-	}
 	int slot = slot_take(&processor->slots);
 	__u32 element = cpu * SCRATCH_SLOTS + (__u32)slot;
 	struct stack_addresses *stack = slot < 0 ? NULL : bpf_map_lookup_elem(&scratch, &element);
-	if (!stack || !send(context, task, processor, stack, element, kernel, count))
+	if (!stack || !send(context, use_tables, task, processor, stack, element, kernel, count))
 		__sync_fetch_and_add(&processor->lost, count);
 	if (slot >= 0)
 		slot_give_back(&processor->slots, slot);
 	task_stack_keep(context);
 	return 0;
+}
+
+/* Only one of the two is loaded: the first is for Linux without bpf_loop(). */
+SEC("uprobe")
+int launched(struct pt_regs *context)
+{
+	return handle(context, false);
+}
+
+SEC("uprobe")
+int launched_by_tables(struct pt_regs *context)
+{
+	return handle(context, true);
 }

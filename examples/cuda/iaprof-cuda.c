@@ -28,14 +28,14 @@
 #define BEHIND (500u * 1000 * 1000)
 
 struct cuda {
+	struct launches launches;
 	const char *library, *cupti;
-	uint64_t period, sleep, mode, launch_rate, python;
-	bool stacks, cubins, launches_taken, sampling;
+	uint64_t period, sleep, mode, launch_rate;
+	bool cubins, launches_taken, sampling;
 
 	const struct iaprof_host *host;
 	struct session session;
 	struct record_batch batch;
-	struct launches launches;
 	char library_path[PATH_MAX];
 	char socket_name[64];
 	int socket;
@@ -62,12 +62,8 @@ static const struct iaprof_option options[] = {
 		      "Launch stacks to take per thread, chosen at random; 0: all", .maximum = 1000000, .unit = "Hz"),
 	IAPROF_OPTION(struct cuda, launches_taken, BOOL, "launches", "yes",
 		      "Count launches; no: for programs that launch so many kernels that this slows them"),
-	IAPROF_OPTION(struct cuda, stacks, BOOL, "stacks", "yes", "Take launch stacks (needs BPF)"),
-	IAPROF_OPTION(
-		struct cuda, python, CHOICE, "python", "mixed",
-		"Frames of Python functions in launch stacks: mixed puts them between native frames; python omits "
-		"native frames; native omits Python frames",
-		.choices = python_choices),
+	IAPROF_OPTION(struct cuda, launches.stacks.user, BOOL, "stacks", "yes", "Take launch stacks (needs BPF)"),
+	STACK_READER_PYTHON_OPTION(struct cuda, launches.stacks, "launch stacks"),
 	IAPROF_OPTION(struct cuda, cubins, BOOL, "cubins", "yes", "Read the code that the program loads"),
 	IAPROF_OPTION(struct cuda, library, STRING, "library", NULL,
 		      "Injected library, by default libiaprof-cuda.so in this plugin's folder"),
@@ -143,27 +139,6 @@ static int set_environment(struct cuda *cuda, bool has_stacks)
 		      : 0;
 }
 
-static int requests_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
-{
-	(void)host, (void)fd, (void)ready;
-	launches_ask(&((struct cuda *)instance)->launches);
-	return 0;
-}
-
-static int code_ready(const struct iaprof_host *host, void *instance, int fd, uint32_t ready)
-{
-	(void)host, (void)fd, (void)ready;
-	launches_read_code(&((struct cuda *)instance)->launches);
-	return 0;
-}
-
-static int tables_received(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
-			   const struct iaprof_unwind_process *process)
-{
-	(void)host;
-	return launches_answer(&((struct cuda *)instance)->launches, table, process);
-}
-
 static void process_launch(void *context, const struct cuda_launch_event *event)
 {
 	struct cuda *cuda = context;
@@ -187,10 +162,8 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	snprintf(reason, sizeof reason, cuda->launches_taken ? "stacks=no" : "launches=no");
-	const struct launches_callbacks callbacks = { requests_ready, tables_received, code_ready };
-	cuda->launches.python_choice = (enum python_choice)cuda->python;
-	bool has_stacks = cuda->launches_taken && cuda->stacks &&
-			  !launches_open(&cuda->launches, host, cuda->library_path, &callbacks, reason, sizeof reason);
+	bool has_stacks = cuda->launches_taken && cuda->launches.stacks.user &&
+			  !launches_open(&cuda->launches, host, cuda->library_path, reason, sizeof reason);
 	cuda->launches.take = process_launch;
 	cuda->launches.context = cuda;
 	if (!has_stacks) {
@@ -231,7 +204,7 @@ static void report_losses(struct cuda *cuda)
 		[CUDA_DROP_UNLISTED] = "samples: in kernels of the driver, whose stall reasons are unknown",
 	};
 	const struct iaprof_host *host = cuda->host;
-	uint64_t without_stack, lost = launches_lost(&cuda->launches, &without_stack);
+	uint64_t lost = launches_sum(&cuda->launches).lost;
 	for (int i = 0; i < CUDA_DROP_COUNT; i++) {
 		uint64_t more = cuda->session.dropped[i] - cuda->reported[i];
 		if (more)
@@ -293,11 +266,12 @@ static int stop(const struct iaprof_host *host, void *instance)
 static int finish(const struct iaprof_host *host, void *instance)
 {
 	struct cuda *cuda = instance;
-	uint64_t without_stack;
-	(void)launches_lost(&cuda->launches, &without_stack);
+	const struct cuda_processor sum = launches_sum(&cuda->launches);
+	if (cuda->launches.ring)
+		stack_reader_describe(&cuda->launches.stacks, &sum.stacks, "launch stacks unwound");
 	host->log(host, IAPROF_LOG_INFO,
 		  "%zu processes, %" PRIu64 " samples, %" PRIu64 " launches, %" PRIu64 " of their stacks missing",
-		  cuda->process_total, cuda->session.samples, cuda->session.launch_count, without_stack);
+		  cuda->process_total, cuda->session.samples, cuda->session.launch_count, (uint64_t)sum.stacks.missing);
 	if (!cuda->process_total)
 		host->log(host, IAPROF_LOG_WARNING,
 			  "no CUDA program ran: the driver loads the library in cuInit() (is libcuda.so.1 there?)");

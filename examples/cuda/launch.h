@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-#include "bpf/python.h"
+#include "bpf/stack_counts.h"
 
 /* Deeper stacks are truncated at their root. */
 #define CUDA_STACK_DEPTH 1024
@@ -21,7 +21,6 @@ struct cuda_launch_event {
 /* By CPU. */
 struct cuda_processor {
 	__u64 slots;
-	__u64 lost; /* launches: no room */
-	__u64 without_stack;
-	struct python_counts python;
+	__u64 lost;                 /* launches: no room */
+	struct stack_counts stacks; /* launches count without those that are missing */
 };

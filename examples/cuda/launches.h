@@ -2,8 +2,8 @@
 /* Launches with stacks, from the BPF program at the library's launch hook. Owned by the loop's thread. */
 #pragma once
 
-#include <bpf/python_stacks.h>
-#include <bpf/unwinder.h>
+#include <bpf/cpu_table.h>
+#include <bpf/stack_reader.h>
 
 #include "launch.h"
 
@@ -12,38 +12,24 @@ struct ring_buffer;
 
 typedef void launches_take(void *context, const struct cuda_launch_event *event);
 
-/* Initialise with {0}; launches_close() accepts that. */
+/* The first member of the instance. Initialise with {0}; launches_close() accepts that. */
 struct launches {
-	const struct iaprof_host *host;
+	struct stack_reader stacks;
 	struct cuda_bpf *skeleton;
 	struct ring_buffer *ring;
-	struct unwinder unwinder;
-	struct python_stacks python;
-	enum python_choice python_choice;
-	uint32_t processors;
+	struct cpu_table processors;
 	launches_take *take;
 	void *context;
 };
 
-/* They call launches_ask(), launches_answer() and launches_read_code(). */
-struct launches_callbacks {
-	iaprof_on_fd *ask;
-	iaprof_on_unwind *answer;
-	iaprof_on_fd *code;
-};
-
 /*
- * In prepare(), with python_choice set: attaches to iaprof_cuda_launched() of the library. Returns 0, or a negative
- * errno with a line in reason.
+ * In prepare(): attaches to iaprof_cuda_launched() of the library. Returns 0, or a negative errno with a line in
+ * reason.
  */
-int launches_open(struct launches *launches, const struct iaprof_host *host, const char *library,
-		  const struct launches_callbacks *callbacks, char *reason, size_t size);
-void launches_ask(struct launches *launches);
-int launches_answer(struct launches *launches, const struct iaprof_unwind_table *table,
-		    const struct iaprof_unwind_process *process);
-void launches_read_code(struct launches *launches);
+int launches_open(struct launches *launches, const struct iaprof_host *host, const char *library, char *reason,
+		  size_t size);
 /* Calls take for each launch that has come. */
 void launches_read(struct launches *launches);
-/* Returns the launches that were lost so far, and of those that were not the ones without a stack. */
-uint64_t launches_lost(const struct launches *launches, uint64_t *without_stack);
+/* Returns what was counted so far. */
+struct cuda_processor launches_sum(const struct launches *launches);
 void launches_close(struct launches *launches);
