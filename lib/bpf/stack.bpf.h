@@ -116,12 +116,6 @@ static __always_inline bool stack_read(void *context, struct stack_addresses *st
 	return true;
 }
 
-/* Records a stack as stack_read() does. Returns its hash, 0 without a stack. */
-static __always_inline __u64 stack_take(void *context, struct stack_addresses *stack, __u64 kind, bool *truncated)
-{
-	return stack_read(context, stack, kind, truncated) ? stack_hash(stack) : 0;
-}
-
 /*
  * Stores a stack, which is in a buffer of STACK_ROOM bytes, in the map unless it is there already. Returns true if it
  * is in the map afterwards. The first piece is stored last, so that it is only found with the others. The word ahead of

@@ -168,13 +168,6 @@ __attribute__((noinline)) __u64 stack_hash_by_loop(__u32 element)
 	return stack_hash_end(&hashing.state, stack);
 }
 
-/* Records a stack in this element of scratch, as stack_take(). */
-static __always_inline __u64 stack_take_by_loop(void *context, struct stack_addresses *stack, __u32 element, __u64 kind,
-						bool *truncated)
-{
-	return stack_read(context, stack, kind, truncated) ? stack_hash_by_loop(element) : 0;
-}
-
 /* Callbacks of bpf_loop() get the position in unwind_states as context. */
 static long unwind_mapping_step(__u32 index, void *context)
 {
