@@ -36,7 +36,8 @@ struct engine {
 	/* The thread of read(), which only needs the lock to write progress. */
 	pthread_mutex_t progress_lock;
 	struct engine_progress progress;
-	uint64_t begin; /* time of the first SYNC, 0 not yet */
+	uint64_t interval_cost; /* CPU time of all profiles of intervals, ns */
+	uint64_t begin;         /* time of the first SYNC, 0 not yet */
 	uint64_t interval_begin;
 	uint64_t last_sync;
 	struct snapshot *profile;

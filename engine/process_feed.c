@@ -71,12 +71,15 @@ void process_feed_drain(struct engine *engine)
 {
 	if (!engine->sideband)
 		return;
-	uint64_t now = engine->drain_begin = clock_monotonic();
+	uint64_t now = engine->drain_begin = clock_monotonic(), begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 	if (engine->options.continuous && now - engine->period_begin >= CONTINUOUS_PERIOD) {
 		engine->period_begin = now;
 		sideband_begin_period(engine->sideband);
 	}
 	events_sent(engine, sideband_drain(engine->sideband));
+	pthread_mutex_lock(&engine->progress_lock);
+	engine->progress.events_cost += clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
+	pthread_mutex_unlock(&engine->progress_lock);
 }
 
 bool process_feed_is_needed(const struct engine *engine)

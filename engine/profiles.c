@@ -43,6 +43,7 @@ static struct snapshot *take_snapshot(struct engine *engine, bool total, uint64_
 /* Ends the interval and queues its profile. */
 static void end_interval(struct engine *engine, uint64_t time, bool final)
 {
+	uint64_t cost = clock_read(CLOCK_THREAD_CPUTIME_ID);
 	struct snapshot *snapshot = take_snapshot(engine, false, engine->interval_begin, time, final);
 	if (snapshot)
 		snapshot->profile.interval = engine->progress.intervals;
@@ -53,6 +54,7 @@ static void end_interval(struct engine *engine, uint64_t time, bool final)
 	engine->progress.intervals++;
 	pthread_mutex_unlock(&engine->progress_lock);
 	engine->interval_begin = time;
+	engine->interval_cost += clock_read(CLOCK_THREAD_CPUTIME_ID) - cost;
 }
 
 /* Returns the time between SYNC records. */
@@ -146,11 +148,26 @@ static void note_progress(struct engine *engine)
 	pthread_mutex_unlock(&engine->progress_lock);
 }
 
+/* Attributes CPU time to process events and samples, as the records of a batch are. */
+static void note_cost(struct engine *engine, const struct iaprof_batch *batch, uint64_t cost)
+{
+	uint64_t all = 0, events = 0;
+	for (const struct iaprof_record *record = NULL; (record = iaprof_batch_next(batch, record)); all++)
+		events += record->type == IAPROF_RECORD_PROCESS || record->type == IAPROF_RECORD_MAPPING;
+	uint64_t share = all ? (uint64_t)((double)cost * (double)events / (double)all) : 0;
+	pthread_mutex_lock(&engine->progress_lock);
+	engine->progress.events_cost += share;
+	engine->progress.samples_cost += cost - share;
+	pthread_mutex_unlock(&engine->progress_lock);
+}
+
 struct block *profiles_read(struct engine *engine, const struct block *block)
 {
 	struct iaprof_batch batch = block_batch(block);
+	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID) - engine->interval_cost;
 	collector_take(engine->collector, &batch, on_sync, engine);
 	note_progress(engine);
+	note_cost(engine, &batch, clock_read(CLOCK_THREAD_CPUTIME_ID) - engine->interval_cost - begin);
 	return collector_take_results(engine->collector);
 }
 
@@ -173,7 +190,9 @@ struct engine_progress profiles_progress(struct engine *engine)
 	pthread_mutex_lock(&engine->progress_lock);
 	struct engine_progress progress = engine->progress;
 	pthread_mutex_unlock(&engine->progress_lock);
-	progress.helper_cost = unwind_feed_cost(engine->unwind_feed);
+	progress.tables_cost = unwind_feed_cost(engine->unwind_feed);
+	progress.events_cost += unwind_feed_thread_cost(engine->unwind_feed);
+	progress.helper_cost = progress.tables_cost;
 	if (engine->collector) {
 		progress.helper_cost += collector_helper_cost(engine->collector);
 		progress.reading = collector_reading(engine->collector);

@@ -62,7 +62,10 @@ struct engine_progress {
 	uint32_t intervals; /* that have ended */
 	struct call_families calls;
 	uint64_t helper_cost; /* CPU time of helper processes, ns */
-	const char *reading;  /* path of the file that is being read; NULL: none */
+	/* Of all CPU time of the engine, in ns: that of samples and of process events, estimated, and of unwind tables.
+	 */
+	uint64_t samples_cost, events_cost, tables_cost;
+	const char *reading; /* path of the file that is being read; NULL: none */
 };
 
 /* Results of a run. The profiles are valid until free(). */

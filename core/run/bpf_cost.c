@@ -5,7 +5,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/bpf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -14,29 +16,30 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-/* Returns whether the descriptor is that of a program, and its id and time until now. */
-static bool program_read(int descriptor, struct bpf_cost_program *program)
+/* Reads id and time until now of a program from fdinfo. Returns whether the descriptor is one of a program. */
+static bool program_read(struct bpf_cost_program *program)
 {
-	struct bpf_prog_info info = { 0 };
-	union bpf_attr attribute = {
-		.info = { .bpf_fd = (uint32_t)descriptor, .info_len = sizeof info, .info = (uintptr_t)&info }
-	};
-	if (syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attribute, sizeof attribute))
-		return false;
-	*program = (struct bpf_cost_program){ .descriptor = descriptor, .id = info.id, .time = info.run_time_ns };
-	return true;
+	char path[64], line[128];
+	int found = 0;
+	snprintf(path, sizeof path, "/proc/%d/fdinfo/%d", program->pid, program->descriptor);
+	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof line, file))
+		found += sscanf(line, "prog_id: %" SCNu32, &program->id) == 1 ||
+			 sscanf(line, "run_time_ns: %" SCNu64, &program->time) == 1;
+	return found == 2;
 }
 
-/* Finds the programs that this process has open. Out of memory: those that are left out are not measured. */
-static void find_programs(struct bpf_cost *cost)
+/* Finds the programs that a process has open. Out of memory: those that are left out are not measured. */
+static void find_programs(struct bpf_cost *cost, pid_t pid)
 {
-	char target[32];
-	struct bpf_cost_program program;
-	CLEANUP_CLOSEDIR DIR *folder = opendir("/proc/self/fd");
+	char target[32], path[64];
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	CLEANUP_CLOSEDIR DIR *folder = opendir(path);
 	for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+		struct bpf_cost_program program = { .pid = pid, .descriptor = atoi(entry->d_name) };
 		ssize_t length = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
 		target[length > 0 ? length : 0] = '\0';
-		if (!strcmp(target, "anon_inode:bpf-prog") && program_read(atoi(entry->d_name), &program))
+		if (!strcmp(target, "anon_inode:bpf-prog") && program_read(&program))
 			(void)!array_push(&cost->programs, program);
 	}
 }
@@ -45,16 +48,16 @@ static void find_programs(struct bpf_cost *cost)
 static uint64_t programs_time(const struct bpf_cost *cost)
 {
 	uint64_t sum = 0;
-	struct bpf_cost_program now;
 	for (size_t i = 0; i < cost->programs.count; i++) {
 		const struct bpf_cost_program *before = &cost->programs.items[i];
-		if (program_read(before->descriptor, &now) && now.id == before->id)
+		struct bpf_cost_program now = *before;
+		if (program_read(&now) && now.id == before->id)
 			sum += now.time - before->time;
 	}
 	return sum;
 }
 
-int bpf_cost_begin(struct bpf_cost *cost)
+int bpf_cost_begin(struct bpf_cost *cost, const pid_t *pids, size_t count)
 {
 	union bpf_attr attribute = { .enable_stats.type = BPF_STATS_RUN_TIME };
 	if (cost->descriptor)
@@ -64,7 +67,8 @@ int bpf_cost_begin(struct bpf_cost *cost)
 		return descriptor ? -errno : -EBADF;
 	fcntl((int)descriptor, F_SETFD, FD_CLOEXEC);
 	cost->descriptor = (int)descriptor;
-	find_programs(cost);
+	for (size_t i = 0; i < count; i++)
+		find_programs(cost, pids[i]);
 	cost->begin = clock_monotonic();
 	return 0;
 }

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU time of the BPF programs of this process, which the Linux kernel measures on request (BPF_ENABLE_STATS). It then
- * measures every BPF program of the machine, at 90 ns for each run: too much where the network is made of them. They
- * are therefore measured for about a second at a time. Beginning and ending a measurement takes several ms, because
- * Linux patches its code on all CPUs.
+ * CPU time of the BPF programs of iaprof and of plugins in processes of their own, which the Linux kernel measures on
+ * request (BPF_ENABLE_STATS). It then measures every BPF program of the machine, at 90 ns for each run: too much where
+ * the network is made of them. They are therefore measured for about a second at a time. Beginning and ending a
+ * measurement takes several ms, because Linux patches its code on all CPUs.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/array.h"
 
 /* A program that is measured. */
 struct bpf_cost_program {
+	pid_t pid; /* of the process that has it open */
 	int descriptor;
 	uint32_t id;
 	uint64_t time; /* until the beginning, ns */
@@ -26,7 +28,7 @@ struct bpf_cost {
 	double share;   /* CPU time of the programs in the latest measurement, in CPUs */
 };
 
-/* Begins to measure. Needs CAP_SYS_ADMIN. Returns 0 or a negative errno. */
-int bpf_cost_begin(struct bpf_cost *cost);
+/* Begins to measure the programs that processes have open. Needs CAP_SYS_ADMIN. Returns 0 or a negative errno. */
+int bpf_cost_begin(struct bpf_cost *cost, const pid_t *pids, size_t count);
 /* Ends the measurement and sets share, if there is one that has lasted for so many ns. */
 void bpf_cost_end(struct bpf_cost *cost, uint64_t least);

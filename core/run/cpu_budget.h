@@ -1,37 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holds a run within a share of the machine's CPU time (--budget): after each interval it decides of how many samples
- * sources take one (the stride), and whether unwind tables are made and process events followed. Knows neither clocks
- * nor processes.
+ * Holds a run within a share of the machine's CPU time (--budget): after each interval it decides whether process
+ * events are followed and new unwind tables are made, and of how many samples sources take one (the stride). Knows
+ * neither clocks nor processes.
  *
- * A cost above the budget lowers the rate at once, in proportion. A cost well below it raises the rate after some
- * intervals, by a third at least. A rate that turns out to be too high is lowered again, and the wait before the next
- * attempt doubles, so that the rate settles for a steady load.
+ * Above the budget, it gives up what the profile loses least by, of what has a noticeable cost: process events first,
+ * which are then read from /proc for processes that are sampled; then new unwind tables; and the rate at last, no
+ * further than samples have a noticeable cost. Within it, the rate comes back first. A change that turns out to be too
+ * much is undone, and the wait before the next attempt doubles, so that the rate settles for a steady load.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Intervals within the budget before the rate is raised. */
-#define CPU_BUDGET_WAIT 3u
+/* Intervals within the budget before something is taken back. */
+#define CPU_BUDGET_WAIT 2u
 #define CPU_BUDGET_WAIT_MAX 48u
+/* Smallest share of the cost that is worth giving something up. */
+#define CPU_BUDGET_NOTICEABLE 0.1
+
+/* CPU time in an interval, as shares of the CPU time of all CPUs. */
+struct cpu_budget_cost {
+	double all;
+	double samples; /* in proportion to the rate: BPF programs, and what is done with each sample */
+	double events;  /* of process events */
+	double tables;  /* of unwind tables */
+};
 
 struct cpu_budget {
 	double share;        /* of the CPU time of all CPUs, 0 to 1; 0: no budget */
 	uint32_t stride;     /* sources take one of so many samples, at least 1 */
-	bool saves_tables;   /* no new unwind tables are made, because the lowest rate exceeds the budget */
-	bool saves_events;   /* process events are not followed, because that is still too much */
+	bool saves_tables;   /* no new unwind tables are made */
+	bool saves_events;   /* process events are not followed */
 	bool needs_events;   /* they have to be followed anyway; set by the caller */
-	bool is_exceeded;    /* the last interval exceeded it, and nothing is left to lower */
+	bool is_exceeded;    /* the last interval exceeded it, and giving up more would save nothing noticeable */
 	double used;         /* share in the last interval */
-	uint32_t calm, wait; /* intervals within the budget since the last change, and those before the next raise */
-	bool has_raised;     /* the last change raised the rate */
+	uint32_t calm, wait; /* intervals within the budget since the last change, and those before the next one */
+	bool has_raised;     /* the last change took something back */
 };
 
 void cpu_budget_init(struct cpu_budget *budget, double share);
 
 enum cpu_budget_change { CPU_BUDGET_KEPT, CPU_BUDGET_LOWERED, CPU_BUDGET_RAISED };
 
-/* Takes the cost of an interval, as a share, and the longest stride that sources accept. */
-enum cpu_budget_change cpu_budget_step(struct cpu_budget *budget, double used, uint32_t longest);
+/* Takes the cost of an interval, and the longest stride that sources accept. */
+enum cpu_budget_change cpu_budget_step(struct cpu_budget *budget, const struct cpu_budget_cost *cost, uint32_t longest);

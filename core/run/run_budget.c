@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "run/bpf_cost.h"
+#include "run/isolation/isolation.h"
 #include "run/run_state.h"
 
 /* How long BPF programs are measured: see bpf_cost.h. */
@@ -17,6 +18,8 @@
  * the default interval by more than its jitter.
  */
 #define BPF_PERIOD (45 * NANOSECONDS_PER_SECOND)
+/* Maximum number of sources in processes of their own whose BPF programs are measured. */
+#define SOURCES_MEASURED 31
 
 /* Counters of the core itself: its records have no source. */
 enum { COUNTER_BUDGET = 1, COUNTER_USED, COUNTER_RATE };
@@ -41,6 +44,27 @@ static void begin_interval(struct run *run)
 	struct run_budget *budget = &run->budget;
 	budget->cpu = own_cost_now(run_helper_cost(run)).cpu;
 	budget->clock = clock_monotonic();
+	budget->loop = clock_read(CLOCK_THREAD_CPUTIME_ID);
+	budget->plugins = 0;
+	for (size_t i = 0; i < run->setup.sources.count; i++)
+		budget->plugins += isolation_cost(run->setup.sources.items[i]->isolation);
+	budget->engine = run->functions->progress(run->engine);
+}
+
+/* Returns the cost of the interval that began before, without BPF programs: samples are what sources do, too. */
+static struct cpu_budget_cost cost_since(const struct run_budget *now, const struct run_budget *before)
+{
+	double time = (double)sysconf(_SC_NPROCESSORS_ONLN) * (double)(now->clock - before->clock);
+	double all = (double)(now->cpu - before->cpu) / time;
+	double events = (double)(now->engine.events_cost - before->engine.events_cost) / time;
+	double tables = (double)(now->engine.tables_cost - before->engine.tables_cost) / time;
+	double collected = (double)(now->engine.samples_cost - before->engine.samples_cost) / time;
+	double sources = (double)(now->loop - before->loop + now->plugins - before->plugins) / time;
+	double samples = collected + (sources > events ? sources - events : 0);
+	double rest = all > events + tables ? all - events - tables : 0;
+	return (struct cpu_budget_cost){
+		.all = all, .samples = samples < rest ? samples : rest, .events = events, .tables = tables
+	};
 }
 
 /* Begins to measure BPF programs, unless their cost at this rate was measured recently. */
@@ -51,7 +75,12 @@ static void measure_programs(struct run *run)
 	if (is_known && clock_monotonic() - budget->bpf.begin < BPF_PERIOD)
 		return;
 	budget->bpf_stride = budget->control.stride;
-	int result = bpf_cost_begin(&budget->bpf);
+	pid_t pids[1 + SOURCES_MEASURED] = { getpid() };
+	size_t count = 1;
+	for (size_t i = 0; i < run->setup.sources.count && count <= SOURCES_MEASURED; i++)
+		if (isolation_process(run->setup.sources.items[i]->isolation))
+			pids[count++] = isolation_process(run->setup.sources.items[i]->isolation);
+	int result = bpf_cost_begin(&budget->bpf, pids, count);
 	if (result && !budget->has_begun)
 		log_message(IAPROF_LOG_INFO, "budget: the CPU time of BPF programs is not included: %s",
 			    strerror(-result));
@@ -67,12 +96,17 @@ static uint32_t longest_stride(const struct run *run)
 	return longest;
 }
 
-/* Describes what is skipped in addition to samples, for a message. */
-static const char *saving(const struct cpu_budget *control)
+/* Describes what is given up, for a message. */
+static void describe_saving(const struct cpu_budget *control, char *text, size_t size)
 {
-	if (control->saves_events)
-		return ", no new unwind tables, processes read from /proc when they are sampled";
-	return control->saves_tables ? ", no new unwind tables" : "";
+	size_t length = control->stride == 1
+				? (size_t)snprintf(text, size, "all samples")
+				: (size_t)snprintf(text, size, "1 of %" PRIu32 " samples", control->stride);
+	if (control->saves_events && length < size)
+		length += (size_t)snprintf(text + length, size - length,
+					   ", processes read from /proc when they are sampled");
+	if (control->saves_tables && length < size)
+		snprintf(text + length, size - length, ", no new unwind tables");
 }
 
 /* Two digits, so that a run without end interns few different texts. */
@@ -86,31 +120,33 @@ static void describe(struct run *run, double bpf)
 	snprintf(text, sizeof text,
 		 "%.2g %% of the CPU time of all CPUs in the interval before (BPF programs %.1g %%)%s",
 		 100 * control->used, 100 * bpf,
-		 control->is_exceeded ? ", above the budget at the lowest sampling rate" : "");
+		 control->is_exceeded ? ", above the budget: to sample less would save little" : "");
 	run_send_metadata(run, "CPU use of iaprof", text);
-	if (control->stride == 1)
-		snprintf(text, sizeof text, "all samples");
-	else
-		snprintf(text, sizeof text, "1 of %" PRIu32 " samples, to hold the CPU budget%s", control->stride,
-			 saving(control));
+	describe_saving(control, text, sizeof text);
+	if (control->stride > 1 || control->saves_events || control->saves_tables)
+		strncat(text, ", to hold the CPU budget", sizeof text - strlen(text) - 1);
 	run_send_metadata(run, "sampling", text);
 }
 
-static void report(struct run *run, enum cpu_budget_change change)
+static void report(struct run *run, enum cpu_budget_change change, const struct cpu_budget_cost *cost)
 {
 	struct run_budget *budget = &run->budget;
 	const struct cpu_budget *control = &budget->control;
+	char saving[160];
+	describe_saving(control, saving, sizeof saving);
 	if (change != CPU_BUDGET_KEPT)
-		log_message(IAPROF_LOG_INFO,
-			    "budget: %.2g %% of the CPU time of all CPUs used, %.3g %% allowed: 1 of %" PRIu32
-			    " samples%s",
-			    100 * control->used, 100 * control->share, control->stride, saving(control));
+		log_message(
+			IAPROF_LOG_INFO,
+			"budget: used %.2g %% of the CPU time of all CPUs (samples %.2g %%, process events %.2g %%, "
+			"unwind tables %.2g %%), %.3g %% allowed: %s",
+			100 * cost->all, 100 * cost->samples, 100 * cost->events, 100 * cost->tables,
+			100 * control->share, saving);
 	if (control->is_exceeded && !budget->is_reported)
 		log_message(
 			IAPROF_LOG_WARNING,
-			"budget: %.2g %% of the CPU time of all CPUs used at the lowest sampling rate, %.3g %% allowed "
-			"(set a larger budget, or unwind=fp of source cpu-stack)",
-			100 * control->used, 100 * control->share);
+			"budget: used %.2g %% of the CPU time of all CPUs, %.3g %% allowed: to sample less would save "
+			"little (samples cost %.2g %%, process events %.2g %%: set a larger budget)",
+			100 * cost->all, 100 * control->share, 100 * cost->samples, 100 * cost->events);
 	budget->is_reported |= control->is_exceeded;
 }
 
@@ -184,14 +220,15 @@ void run_budget_tick(struct run *run)
 	}
 	struct run_budget before = *budget;
 	begin_interval(run);
-	double cpus = (double)sysconf(_SC_NPROCESSORS_ONLN);
-	double bpf = before.bpf.share / cpus;
-	double used = (double)(budget->cpu - before.cpu) / (cpus * (double)(budget->clock - before.clock)) + bpf;
+	double bpf = before.bpf.share / (double)sysconf(_SC_NPROCESSORS_ONLN);
+	struct cpu_budget_cost cost = cost_since(budget, &before);
+	cost.all += bpf;
+	cost.samples += bpf;
 	budget->control.needs_events = run->functions->needs_events(run->engine);
-	report(run, cpu_budget_step(&budget->control, used, longest_stride(run)));
+	report(run, cpu_budget_step(&budget->control, &cost, longest_stride(run)), &cost);
 	measure_programs(run);
 	limit_engine(run);
-	set_counter(run, COUNTER_USED, used);
+	set_counter(run, COUNTER_USED, cost.all);
 	set_counter(run, COUNTER_RATE, 1.0 / budget->control.stride);
 	describe(run, bpf);
 }

@@ -20,6 +20,11 @@ uint64_t isolation_cost(const struct isolation *isolation)
 	return process ? clock_of_process(process) : 0;
 }
 
+pid_t isolation_process(const struct isolation *isolation)
+{
+	return isolation ? isolation->child.pid : 0;
+}
+
 bool isolation_is_dead(const struct isolation *isolation)
 {
 	return isolation && isolation->is_dead;

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -50,6 +51,8 @@ int isolation_watch(struct isolation *isolation);
 
 /* Returns the CPU time of the process, ns; 0 if it is not known. */
 uint64_t isolation_cost(const struct isolation *isolation);
+/* Returns its process id; 0 if it has none any more, or isolation is NULL. */
+pid_t isolation_process(const struct isolation *isolation);
 
 /* Returns whether the process has ended too early. */
 bool isolation_is_dead(const struct isolation *isolation);

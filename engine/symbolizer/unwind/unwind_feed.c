@@ -79,7 +79,8 @@ struct unwind_feed {
 	atomic_bool saves;
 	uint64_t cost_time; /* when the cost was updated */
 	bool is_cost_old;
-	atomic_uint_least64_t cost; /* CPU time of broker and worker, ns */
+	atomic_uint_least64_t cost;        /* CPU time of broker and worker, ns */
+	atomic_uint_least64_t thread_cost; /* CPU time of its thread, ns */
 	/* The feed's thread owns the following members. */
 	struct unwind_files files;
 	struct unwind_processes processes;
@@ -174,6 +175,7 @@ static void wait_for_work(struct unwind_feed *feed)
 static void update_cost(struct unwind_feed *feed)
 {
 	uint64_t now = clock_monotonic();
+	atomic_store(&feed->thread_cost, clock_read(CLOCK_THREAD_CPUTIME_ID));
 	feed->is_cost_old = now - feed->cost_time < COST_PERIOD;
 	if (feed->is_cost_old)
 		return;
@@ -401,6 +403,11 @@ bool unwind_feed_wait(struct unwind_feed *feed, uint64_t end, unwind_feed_callba
 uint64_t unwind_feed_cost(const struct unwind_feed *feed)
 {
 	return feed ? atomic_load(&feed->cost) : 0;
+}
+
+uint64_t unwind_feed_thread_cost(const struct unwind_feed *feed)
+{
+	return feed ? atomic_load(&feed->thread_cost) : 0;
 }
 
 struct unwind_feed_summary unwind_feed_summarize(const struct unwind_feed *feed)

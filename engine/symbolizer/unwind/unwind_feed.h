@@ -54,6 +54,8 @@ bool unwind_feed_wait(struct unwind_feed *feed, uint64_t end, unwind_feed_callba
 
 /* Returns the CPU time of its helper processes, ns. Accepts NULL. */
 uint64_t unwind_feed_cost(const struct unwind_feed *feed);
+/* Returns the CPU time of its thread, which follows processes, in ns. */
+uint64_t unwind_feed_thread_cost(const struct unwind_feed *feed);
 
 /* Numbers for the summary of the run. Pointers are valid until unwind_feed_free(). */
 struct unwind_feed_summary {
