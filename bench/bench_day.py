@@ -22,6 +22,8 @@ import sys
 import tempfile
 import time
 
+from process_cost import cpu_time, family, read
+
 IAPROF = os.path.abspath(sys.argv[1])
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 60
 BUDGET = sys.argv[3] if len(sys.argv) > 3 else '1%'
@@ -37,37 +39,6 @@ LOADS = {
     'starting': 'while :; do sleep 0.05; done',
 }
 STATISTICS = '/proc/sys/kernel/bpf_stats_enabled'
-
-
-def read(path):
-    try:
-        with open(path, encoding='utf-8') as file:
-            return file.read()
-    except OSError:
-        return ''
-
-
-def family(pid):
-    """A process and its descendants."""
-    found = [pid]
-    for process in found:
-        with contextlib.suppress(OSError):
-            for task in os.listdir(f'/proc/{process}/task'):
-                found += map(int, read(f'/proc/{process}/task/{task}/children').split())
-    return found
-
-
-def cpu_time(pid):
-    """Seconds of a process and its descendants, those included that have ended and were waited for."""
-    total = 0
-    for process in family(pid):
-        with contextlib.suppress(OSError):
-            for task in os.listdir(f'/proc/{process}/task'):
-                total += int((read(f'/proc/{process}/task/{task}/schedstat').split() or [0])[0]) / 1e9
-        fields = read(f'/proc/{process}/stat').rpartition(')')[2].split()
-        if fields:
-            total += (int(fields[13]) + int(fields[14])) / os.sysconf('SC_CLK_TCK')
-    return total
 
 
 def bpf_time(pid):
