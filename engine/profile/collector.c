@@ -191,7 +191,7 @@ void collector_sync(struct collector *collector, uint64_t time)
 	if (collector->options.live) {
 		struct deadline end = deadline_make(NULL, PREFETCH_TIME);
 		cpu_samples_prefetch(&collector->cpu_samples, &end);
-		symbolizer_note_cost(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
+		symbolizer_rest(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
 		correlator_sync(collector->correlator, time);
 	}
 	if (collector->options.records && time - collector->names_begin >= NAMES_PERIOD) {
@@ -246,7 +246,7 @@ void collector_finish(struct collector *collector)
 		correlator_finish(collector->correlator);
 	collector_resolve(collector);
 	if (collector->options.live)
-		symbolizer_note_cost(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
+		symbolizer_rest(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
 }
 
 struct block *collector_take_results(struct collector *collector)

@@ -126,7 +126,6 @@ void symbolizer_trim(struct symbolizer *symbolizer)
 		tables + symbolizer->strings.memory.size +
 		symbolizer->strings.entries.count * (sizeof(struct string_entry) + 2 * sizeof(struct hash_slot));
 	image_cache_rest(symbolizer->images);
-	worker_pool_rest(symbolizer->pool);
 	if (now - symbolizer->use_begin >= USE_PERIOD) {
 		image_cache_begin_period(symbolizer->images, tables > TABLES_USUAL);
 		symbolizer->use_begin = now;
@@ -171,8 +170,9 @@ struct deadline symbolizer_end(struct symbolizer *symbolizer)
 	return budget_end(&symbolizer->budget);
 }
 
-void symbolizer_note_cost(struct symbolizer *symbolizer, uint64_t more)
+void symbolizer_rest(struct symbolizer *symbolizer, uint64_t more)
 {
+	worker_pool_rest(symbolizer->pool);
 	atomic_store(&symbolizer->cost,
 		     broker_cpu_time(symbolizer->broker) + worker_pool_cpu_time(symbolizer->pool) + more);
 }

@@ -95,8 +95,11 @@ struct symbolizer_statistics symbolizer_statistics(const struct symbolizer *symb
 /* Sets the time at which all later work must end (CLOCK_MONOTONIC ns). Any thread. */
 void symbolizer_end_by(struct symbolizer *symbolizer, uint64_t end);
 struct deadline symbolizer_end(struct symbolizer *symbolizer);
-/* Records the CPU time of the helper processes, for symbolizer_cost(). more: CPU time of other helpers, in ns. */
-void symbolizer_note_cost(struct symbolizer *symbolizer, uint64_t more);
+/*
+ * Ends the helper process that was not used for some seconds, and records the CPU time of all, for symbolizer_cost().
+ * more: CPU time of other helpers, in ns. To be called every second.
+ */
+void symbolizer_rest(struct symbolizer *symbolizer, uint64_t more);
 /* Returns the CPU time of the helper processes when last recorded, in ns. Any thread. */
 uint64_t symbolizer_cost(const struct symbolizer *symbolizer);
 /* Returns the path of the file being read, or NULL; valid for the lifetime of the process table. Any thread. */

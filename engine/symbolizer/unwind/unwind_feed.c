@@ -24,7 +24,7 @@
 #define ASK_AGAIN_AFTER (NANOSECONDS_PER_SECOND / 100)
 /* Limit on processes whose last request is remembered. */
 #define ASKED_MAX 65536u
-/* Time between updates of the cost. */
+/* Minimum time between updates of the cost. */
 #define COST_PERIOD NANOSECONDS_PER_SECOND
 /* Maximum time between updates while files are being read, and while something else has to be done later, in ms. */
 #define TICK 200
@@ -77,8 +77,7 @@ struct unwind_feed {
 	uint64_t dropped;
 
 	atomic_bool saves;
-	uint64_t cost_time; /* when the cost was updated */
-	bool is_cost_old;
+	uint64_t cost_time;                /* when the cost was updated */
 	atomic_uint_least64_t cost;        /* CPU time of broker and worker, ns */
 	atomic_uint_least64_t thread_cost; /* CPU time of its thread, ns */
 	/* The feed's thread owns the following members. */
@@ -166,18 +165,18 @@ static void wait_for_work(struct unwind_feed *feed)
 	pthread_cond_broadcast(&feed->delivered);
 	pthread_mutex_unlock(&feed->lock);
 	bool is_urgent = is_reading || feed->processes.is_pending;
-	bool is_waiting = feed->processes.is_ending || feed->is_cost_old || worker_pool_has_spare(feed->files.pool);
+	bool is_waiting = feed->processes.is_ending || worker_pool_has_spare(feed->files.pool);
 	if (poll(polled, count, is_urgent ? TICK : is_waiting ? TICK_SLOW : -1) > 0 && polled[0].revents)
 		clear_event(feed->wake);
 }
 
-/* The cost is read from several files of /proc. */
+/* The cost is read from several files of /proc. What the last requests cost is added by the next ones, or at the end.
+ */
 static void update_cost(struct unwind_feed *feed)
 {
 	uint64_t now = clock_monotonic();
 	atomic_store(&feed->thread_cost, clock_read(CLOCK_THREAD_CPUTIME_ID));
-	feed->is_cost_old = now - feed->cost_time < COST_PERIOD;
-	if (feed->is_cost_old)
+	if (now - feed->cost_time < COST_PERIOD)
 		return;
 	feed->cost_time = now;
 	atomic_store(&feed->cost, unwind_files_cost(&feed->files));
