@@ -111,7 +111,7 @@ def tiny():
             'no longer blocks')
 
 
-@case('when the lowest rate exceeds a budget, process events are not followed, and programs that start have names',
+@case('above a budget, process events are not followed, and programs that start have names',
       needs=(needs_root, needs_sampling))
 def without_events():
     process = start_logged('--continuous', '-v', '-i', '1s', '--budget', '0.001%', '-s', 'cpu-stack:frequency=19',
