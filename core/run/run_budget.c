@@ -51,16 +51,23 @@ static void begin_interval(struct run *run)
 	budget->engine = run->functions->progress(run->engine);
 }
 
+/* Costs of helper processes are read now and then: one may appear to be lower than before. */
+static double share(uint64_t now, uint64_t before, double time)
+{
+	return now > before ? (double)(now - before) / time : 0;
+}
+
 /* Returns the cost of the interval that began before, without BPF programs: samples are what sources do, too. */
 static struct cpu_budget_cost cost_since(const struct run_budget *now, const struct run_budget *before)
 {
+	const struct engine_progress *engine = &now->engine, *earlier = &before->engine;
 	double time = (double)sysconf(_SC_NPROCESSORS_ONLN) * (double)(now->clock - before->clock);
-	double all = (double)(now->cpu - before->cpu) / time;
-	double events = (double)(now->engine.events_cost - before->engine.events_cost) / time;
-	double tables = (double)(now->engine.tables_cost - before->engine.tables_cost) / time;
-	double collected = (double)(now->engine.samples_cost - before->engine.samples_cost) / time;
-	double sources = (double)(now->loop - before->loop + now->plugins - before->plugins) / time;
-	double samples = collected + (sources > events ? sources - events : 0);
+	double all = share(now->cpu, before->cpu, time);
+	double events = share(engine->events_cost, earlier->events_cost, time);
+	double tables = share(engine->tables_cost, earlier->tables_cost, time);
+	double sources = share(now->loop, before->loop, time) + share(now->plugins, before->plugins, time);
+	double samples =
+		share(engine->samples_cost, earlier->samples_cost, time) + (sources > events ? sources - events : 0);
 	double rest = all > events + tables ? all - events - tables : 0;
 	return (struct cpu_budget_cost){
 		.all = all, .samples = samples < rest ? samples : rest, .events = events, .tables = tables
