@@ -54,7 +54,7 @@ def help_options():
 
 def page_option(name):
     """The same from the manual page, without its macros."""
-    text = re.search(rf'^\.It (?:Fl [a-z] , )?Fl -{name}\b(.*?)^\.(?:It Fl|El)', read('man/iaprof.1'), re.M | re.S)
+    text = re.search(rf'^\.It (?:Fl [a-z] , )?Fl -{name}\b(.*?)^\.(?:It Fl|S[hs] )', read('man/iaprof.1'), re.M | re.S)
     return words(re.sub(r'^\.\w\w ', '', text[1], flags=re.M).replace(' Ns ', '').replace('Cm ', ''))
 
 
