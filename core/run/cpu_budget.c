@@ -10,7 +10,8 @@
 
 void cpu_budget_init(struct cpu_budget *budget, double share)
 {
-	*budget = (struct cpu_budget){ .share = share, .stride = 1, .wait = CPU_BUDGET_WAIT };
+	*budget =
+		(struct cpu_budget){ .share = share, .stride = 1, .wait = CPU_BUDGET_WAIT, .pause = CPU_BUDGET_PAUSE };
 }
 
 /* Returns the stride with which samples cost no more than is needed, or hardly anything. */
@@ -28,10 +29,15 @@ static uint32_t longer(const struct cpu_budget *budget, const struct cpu_budget_
 static bool restore_rate(struct cpu_budget *budget, const struct cpu_budget_cost *cost)
 {
 	bool has_saved = cost->all < (1 - CPU_BUDGET_NOTICEABLE) * budget->cost_before;
-	if (!budget->cost_before || has_saved)
+	if (!budget->cost_before)
 		return false;
+	if (has_saved) {
+		budget->pause = CPU_BUDGET_PAUSE;
+		return false;
+	}
 	budget->stride = budget->stride_before;
-	budget->kept = CPU_BUDGET_WAIT_MAX;
+	budget->kept = budget->pause;
+	budget->pause = 2 * budget->pause < CPU_BUDGET_WAIT_MAX ? 2 * budget->pause : CPU_BUDGET_WAIT_MAX;
 	return true;
 }
 

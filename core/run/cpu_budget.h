@@ -17,6 +17,8 @@
 /* Intervals within the budget before something is taken back. */
 #define CPU_BUDGET_WAIT 2u
 #define CPU_BUDGET_WAIT_MAX 48u
+/* Intervals before the rate is lowered once more after that saved nothing; doubled up to CPU_BUDGET_WAIT_MAX. */
+#define CPU_BUDGET_PAUSE 4u
 /* Smallest share of the cost that is worth giving something up. */
 #define CPU_BUDGET_NOTICEABLE 0.1
 
@@ -41,7 +43,8 @@ struct cpu_budget {
 	/* Of the last change, if it lowered the rate: the cost and the stride before. */
 	double cost_before; /* 0: it did not */
 	uint32_t stride_before;
-	uint32_t kept; /* intervals for which the rate is not lowered, because that saved nothing */
+	uint32_t kept,
+		pause; /* intervals for which the rate is not lowered, because that saved nothing; the next time */
 };
 
 void cpu_budget_init(struct cpu_budget *budget, double share);

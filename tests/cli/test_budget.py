@@ -95,7 +95,7 @@ def tiny():
     wait_until(lambda: len(segments()) >= ended + 2, 'the interval in which the program ended')
     process.send_signal(signal.SIGINT)
     equal(end(process).status, COMPLETE, read('err'))
-    require(strides() == sorted(strides()) and strides()[0] > 1, f'strides {strides()}: {read("err")}')
+    require(strides()[0] > 1, f'strides {strides()}: {read("err")}')
 
     texts = [f"{row['name']}: {row['text']}" for row in rows('events.csv') if row['record'] == 'metadata']
     require(any(re.search(r'frequency.*lowered from 999 Hz by the budget', text) for text in texts), f'{texts}')
@@ -106,7 +106,7 @@ def tiny():
 
     mine = [(int(row['value']), int(row['count'])) for row in replayed()
             if row['value_type'] == 'cpu' and row['program'] == 'burner']
-    judge_sum(sum(value for value, _ in mine) / 1e9, used, strides()[-1] / FREQUENCY)
+    judge_sum(sum(value for value, _ in mine) / 1e9, used, max(strides()) / FREQUENCY)
     require(sum(value for value, _ in mine) > 1.5 * 1e9 / FREQUENCY * sum(count for _, count in mine),
             'no longer blocks')
 
