@@ -18,9 +18,10 @@
  *        |
  *     prepare       main thread   open devices, load BPF, allocate buffers; no data yet. Errors go to the user.
  *        |
- *     start         main thread   open what only one instance can have, begin collecting. Fd and timer callbacks run
- * from here on, on this thread (the loop), |                        and thread() runs on its own thread. | sinks:
- * records() and profile() run on the sink's own thread, one call at a time
+ *     start         main thread   open what only one instance can have; begin collecting
+ *        |                        fd and timer callbacks run from here on, on this thread (the loop);
+ *        |                        thread() runs on its own thread; sinks: records() and profile() run on the sink's
+ *        |                        own thread, one call at a time
  *        |
  *     stop          main thread   sources: stop collecting, drain and emit pending data; bounded time
  *        |          (sinks: not called)
