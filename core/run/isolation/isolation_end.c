@@ -44,7 +44,9 @@ void isolation_die(struct isolation *isolation, const char *what, const char *ca
 		instance->error = error;
 	instance->error_is_shown = true;
 	pthread_mutex_unlock(&instance->lock);
-	(instance->started ? instance_end_early : instance_end)(instance);
+	/* Its thread may end it before iaprof learns that start() has returned. */
+	bool has_started = instance->started || !strcmp(callback, isolated_callback_name(ISOLATED_THREAD));
+	(has_started ? instance_end_early : instance_end)(instance);
 }
 
 const char *isolation_callback(const struct isolation *isolation)
