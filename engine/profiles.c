@@ -148,7 +148,7 @@ static void note_progress(struct engine *engine)
 	pthread_mutex_unlock(&engine->progress_lock);
 }
 
-/* Attributes CPU time to process events and samples, as the records of a batch are. */
+/* Attributes a part of the CPU time of a batch to process events: theirs of its records. */
 static void note_cost(struct engine *engine, const struct iaprof_batch *batch, uint64_t cost)
 {
 	uint64_t all = 0, events = 0;
@@ -157,7 +157,6 @@ static void note_cost(struct engine *engine, const struct iaprof_batch *batch, u
 	uint64_t share = all ? (uint64_t)((double)cost * (double)events / (double)all) : 0;
 	pthread_mutex_lock(&engine->progress_lock);
 	engine->progress.events_cost += share;
-	engine->progress.samples_cost += cost - share;
 	pthread_mutex_unlock(&engine->progress_lock);
 }
 

@@ -61,11 +61,9 @@ struct engine_progress {
 	uint64_t samples, lost;
 	uint32_t intervals; /* that have ended */
 	struct call_families calls;
-	uint64_t helper_cost; /* CPU time of helper processes, ns */
-	/* Of all CPU time of the engine, in ns: that of samples and of process events, estimated, and of unwind tables.
-	 */
-	uint64_t samples_cost, events_cost, tables_cost;
-	const char *reading; /* path of the file that is being read; NULL: none */
+	uint64_t helper_cost;              /* CPU time of helper processes, ns */
+	uint64_t events_cost, tables_cost; /* ns: CPU time of process events, estimated, and of unwind tables */
+	const char *reading;               /* path of the file that is being read; NULL: none */
 };
 
 /* Results of a run. The profiles are valid until free(). */

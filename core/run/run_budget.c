@@ -44,10 +44,6 @@ static void begin_interval(struct run *run)
 	struct run_budget *budget = &run->budget;
 	budget->cpu = own_cost_now(run_helper_cost(run)).cpu;
 	budget->clock = clock_monotonic();
-	budget->loop = clock_read(CLOCK_THREAD_CPUTIME_ID);
-	budget->plugins = 0;
-	for (size_t i = 0; i < run->setup.sources.count; i++)
-		budget->plugins += isolation_cost(run->setup.sources.items[i]->isolation);
 	budget->engine = run->functions->progress(run->engine);
 }
 
@@ -57,21 +53,19 @@ static double share(uint64_t now, uint64_t before, double time)
 	return now > before ? (double)(now - before) / time : 0;
 }
 
-/* Returns the cost of the interval that began before, without BPF programs: samples are what sources do, too. */
+/*
+ * Returns the cost of the interval that began before, without BPF programs. All that is not known to be of something
+ * else is taken for that of samples, which threads of sources and of sinks have, too; that the rate has no effect on it
+ * turns out when it is lowered.
+ */
 static struct cpu_budget_cost cost_since(const struct run_budget *now, const struct run_budget *before)
 {
-	const struct engine_progress *engine = &now->engine, *earlier = &before->engine;
 	double time = (double)sysconf(_SC_NPROCESSORS_ONLN) * (double)(now->clock - before->clock);
 	double all = share(now->cpu, before->cpu, time);
-	double events = share(engine->events_cost, earlier->events_cost, time);
-	double tables = share(engine->tables_cost, earlier->tables_cost, time);
-	double sources = share(now->loop, before->loop, time) + share(now->plugins, before->plugins, time);
-	double samples =
-		share(engine->samples_cost, earlier->samples_cost, time) + (sources > events ? sources - events : 0);
-	double rest = all > events + tables ? all - events - tables : 0;
-	return (struct cpu_budget_cost){
-		.all = all, .samples = samples < rest ? samples : rest, .events = events, .tables = tables
-	};
+	double events = share(now->engine.events_cost, before->engine.events_cost, time);
+	double tables = share(now->engine.tables_cost, before->engine.tables_cost, time);
+	double samples = all > events + tables ? all - events - tables : 0;
+	return (struct cpu_budget_cost){ .all = all, .samples = samples, .events = events, .tables = tables };
 }
 
 /* Begins to measure BPF programs, unless their cost at this rate was measured recently. */

@@ -38,7 +38,6 @@ struct run_budget {
 	uint32_t bpf_stride;           /* in the latest measurement of BPF programs */
 	uint32_t interval;             /* number of the current interval */
 	uint64_t cpu, clock;           /* at its beginning, ns */
-	uint64_t loop, plugins;        /* the same: CPU time of the loop's thread, and of sources' processes */
 	struct engine_progress engine; /* the same */
 	bool has_begun, is_reported;   /* is_reported: that the budget is exceeded */
 	bool is_disturbed;             /* the interval includes the cost of another run */

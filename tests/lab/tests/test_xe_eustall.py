@@ -418,8 +418,9 @@ def a_tiny_budget():
     """Windows of time are sampled. Their rows count for the time between them, and nothing is lost of the windows."""
     scenario('bmg', 'pace 2000', 'play always', 'loop forever', *some_rows('bmg', [0]))
     run = Run(arguments=('--continuous', '-i', '1s', '--budget', '0.001%', '-k', 'ring:folder=kept'))
-    double.wait_until(lambda: len(glob.glob('kept/*.iaprof')) >= 8, 'intervals in which the stride grows', 120)
     double.write('command', 'start')
+    # The stride grows with what rows cost.
+    double.wait_until(lambda: len(glob.glob('kept/*.iaprof')) >= 12, 'intervals', 120)
     double.wait_until(lambda: double.truth()[1][0]['read'] > 600, 'rows of some windows', 120)
     double.write('command', 'pause')
     double.wait_until(double.rows_are_read, 'rows to be read')
@@ -429,7 +430,7 @@ def a_tiny_budget():
     check(run.counter('rows') == totals[0]['read'], f'{run.counter("rows")} rows, {totals}')
     check(not run.lost(), f'{run.lost()}')
     texts = [row['text'] for row in run.rows['metadata'] if row['name'].startswith('sampled time of ')]
-    check(any('1 of 16 windows of 100 ms' in text for text in texts), f'{texts}')
+    check(any(re.search(r'1 of \d+ windows of 100 ms', text) for text in texts), f'{texts}')
     replay = subprocess.run([PROGRAM, '--replay', 'kept', '-k', 'csv:output=all.csv,newline=lf'], check=False,
                             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding='utf-8')
     check(replay.returncode == 0, replay.stderr)
@@ -437,11 +438,11 @@ def a_tiny_budget():
         rows = [row for row in csv.DictReader(file) if row['value_type'] == 'gpu-stalls']
     value, count = (sum(int(row[column]) for row in rows) for column in ('value', 'count'))
     samples = sum(sum(counts.values()) for counts in truth.values())
-    check(count == samples and value == 16 * count, f'{value} for {count} samples, {samples} were read')
+    check(count == samples and value > count, f'{value} for {count} samples, {samples} were read')
     # Rows happen at a steady pace. Of a window's last ones, an emulated driver that is late makes fewer available.
     estimate = samples * totals[0]['produced'] / totals[0]['read']
-    print(f'# {16 * samples} stalls counted, {estimate:.0f} happened, {samples} sampled; {totals}; {texts}')
-    check(0.6 * estimate < 16 * samples < 1.4 * estimate, f'{16 * samples} stalls counted, {estimate:.0f} happened')
+    print(f'# {value} stalls counted, {estimate:.0f} happened, {samples} sampled; {totals}; {texts}')
+    check(0.6 * estimate < value < 1.4 * estimate, f'{value} stalls counted, {estimate:.0f} happened')
 
 
 # ptl has the rows of bmg; tests/unit/test_xe_query.c knows that, and computes the windows of a budget.
