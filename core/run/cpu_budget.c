@@ -10,8 +10,7 @@
 
 void cpu_budget_init(struct cpu_budget *budget, double share)
 {
-	*budget =
-		(struct cpu_budget){ .share = share, .stride = 1, .wait = CPU_BUDGET_WAIT, .pause = CPU_BUDGET_PAUSE };
+	*budget = (struct cpu_budget){ .share = share, .stride = 1, .wait = CPU_BUDGET_WAIT };
 }
 
 /* Returns the stride with which samples cost no more than is needed, or hardly anything. */
@@ -25,34 +24,9 @@ static uint32_t longer(const struct cpu_budget *budget, const struct cpu_budget_
 	return next > budget->stride || budget->stride == longest ? next : budget->stride + 1;
 }
 
-/* Takes back a lower rate that saved nothing noticeable. Returns whether it has. */
-static bool restore_rate(struct cpu_budget *budget, const struct cpu_budget_cost *cost)
-{
-	bool has_saved = cost->all < (1 - CPU_BUDGET_NOTICEABLE) * budget->cost_before;
-	if (!budget->cost_before)
-		return false;
-	if (has_saved) {
-		budget->pause = CPU_BUDGET_PAUSE;
-		return false;
-	}
-	budget->stride = budget->stride_before;
-	budget->kept = budget->pause;
-	budget->pause = 2 * budget->pause < CPU_BUDGET_WAIT_MAX ? 2 * budget->pause : CPU_BUDGET_WAIT_MAX;
-	return true;
-}
-
-static void lower_rate(struct cpu_budget *budget, const struct cpu_budget_cost *cost, uint32_t longest)
-{
-	budget->cost_before = cost->all;
-	budget->stride_before = budget->stride;
-	budget->stride = longer(budget, cost, longest);
-}
-
 static enum cpu_budget_change lower(struct cpu_budget *budget, const struct cpu_budget_cost *cost, uint32_t longest)
 {
 	double noticeable = CPU_BUDGET_NOTICEABLE * cost->all;
-	bool is_restored = restore_rate(budget, cost);
-	budget->cost_before = 0;
 	if (budget->has_raised)
 		budget->wait = 2 * budget->wait < CPU_BUDGET_WAIT_MAX ? 2 * budget->wait : CPU_BUDGET_WAIT_MAX;
 	budget->has_raised = false;
@@ -61,11 +35,11 @@ static enum cpu_budget_change lower(struct cpu_budget *budget, const struct cpu_
 		budget->saves_events = true;
 	else if (!budget->saves_tables && cost->tables > noticeable)
 		budget->saves_tables = true;
-	else if (budget->stride < longest && cost->samples > noticeable && !budget->kept)
-		lower_rate(budget, cost, longest);
+	else if (budget->stride < longest && cost->samples > noticeable)
+		budget->stride = longer(budget, cost, longest);
 	else
 		budget->is_exceeded = true;
-	return !budget->is_exceeded ? CPU_BUDGET_LOWERED : is_restored ? CPU_BUDGET_RAISED : CPU_BUDGET_KEPT;
+	return budget->is_exceeded ? CPU_BUDGET_KEPT : CPU_BUDGET_LOWERED;
 }
 
 /* Returns the shortest stride with which the cost is expected to be within the aim. */
@@ -114,11 +88,8 @@ enum cpu_budget_change cpu_budget_step(struct cpu_budget *budget, const struct c
 	budget->is_exceeded = false;
 	if (budget->share <= 0)
 		return CPU_BUDGET_KEPT;
-	budget->kept -= budget->kept > 0;
 	if (cost->all > budget->share)
 		return lower(budget, cost, longest);
-	budget->cost_before = 0;
-	budget->kept = 0;
 	bool is_whole = budget->stride == 1 && !budget->saves_tables && !budget->saves_events;
 	if (cost->all > CALM * budget->share || is_whole)
 		return CPU_BUDGET_KEPT;

@@ -6,7 +6,7 @@
  *
  * Above the budget, it gives up what the profile loses least by, of what has a noticeable cost: process events first,
  * which are then read from /proc for processes that are sampled; then new unwind tables; and the rate at last, no
- * further than that saves something noticeable. Within it, the rate comes back first. A change that turns out to be too
+ * further than samples have a noticeable cost. Within it, the rate comes back first. A change that turns out to be too
  * much is undone, and the wait before the next attempt doubles, so that the rate settles for a steady load.
  */
 #pragma once
@@ -17,8 +17,6 @@
 /* Intervals within the budget before something is taken back. */
 #define CPU_BUDGET_WAIT 2u
 #define CPU_BUDGET_WAIT_MAX 48u
-/* Intervals before the rate is lowered once more after that saved nothing; doubled up to CPU_BUDGET_WAIT_MAX. */
-#define CPU_BUDGET_PAUSE 4u
 /* Smallest share of the cost that is worth giving something up. */
 #define CPU_BUDGET_NOTICEABLE 0.1
 
@@ -40,11 +38,6 @@ struct cpu_budget {
 	double used;         /* share in the last interval */
 	uint32_t calm, wait; /* intervals within the budget since the last change, and those before the next one */
 	bool has_raised;     /* the last change took something back */
-	/* Of the last change, if it lowered the rate: the cost and the stride before. */
-	double cost_before; /* 0: it did not */
-	uint32_t stride_before;
-	uint32_t kept,
-		pause; /* intervals for which the rate is not lowered, because that saved nothing; the next time */
 };
 
 void cpu_budget_init(struct cpu_budget *budget, double share);

@@ -55,8 +55,7 @@ static double share(uint64_t now, uint64_t before, double time)
 
 /*
  * Returns the cost of the interval that began before, without BPF programs. All that is not known to be of something
- * else is taken for that of samples, which threads of sources and of sinks have, too; that the rate has no effect on it
- * turns out when it is lowered.
+ * else is taken for that of samples, which threads of sources and of sinks have, too.
  */
 static struct cpu_budget_cost cost_since(const struct run_budget *now, const struct run_budget *before)
 {
@@ -121,7 +120,7 @@ static void describe(struct run *run, double bpf)
 	snprintf(text, sizeof text,
 		 "%.2g %% of the CPU time of all CPUs in the interval before (BPF programs %.1g %%)%s",
 		 100 * control->used, 100 * bpf,
-		 control->is_exceeded ? ", above the budget: to sample less would save little" : "");
+		 control->is_exceeded ? ", above the budget: to give up more would save little" : "");
 	run_send_metadata(run, "CPU use of iaprof", text);
 	describe_saving(control, text, sizeof text);
 	if (control->stride > 1 || control->saves_events || control->saves_tables)
@@ -145,7 +144,7 @@ static void report(struct run *run, enum cpu_budget_change change, const struct 
 	if (control->is_exceeded && !budget->is_reported)
 		log_message(
 			IAPROF_LOG_WARNING,
-			"budget: used %.2g %% of the CPU time of all CPUs, %.3g %% allowed: to sample less would save "
+			"budget: used %.2g %% of the CPU time of all CPUs, %.3g %% allowed: to give up more would save "
 			"little (samples cost %.2g %%, process events %.2g %%: set a larger budget)",
 			100 * cost->all, 100 * control->share, 100 * cost->samples, 100 * cost->events);
 	budget->is_reported |= control->is_exceeded;

@@ -157,31 +157,6 @@ TEST(the_rate_is_lowered_no_further_than_it_saves_something)
 	ck_assert_msg(budget.stride <= 4, "1 of %u", budget.stride);
 }
 
-/* What looks like the cost of samples does not fall with the rate, as that of processes that are new at each of them.
- */
-TEST(a_lower_rate_that_saves_nothing_is_taken_back)
-{
-	struct cpu_budget_cost cost = { .all = 5 * SHARE, .samples = 2 * SHARE };
-	struct cpu_budget budget;
-	cpu_budget_init(&budget, SHARE);
-	ck_assert_int_eq(cpu_budget_step(&budget, &cost, LONGEST), CPU_BUDGET_LOWERED);
-	uint32_t stride = budget.stride;
-	cost.all = 3.5 * SHARE;
-	ck_assert_int_eq(cpu_budget_step(&budget, &cost, LONGEST), CPU_BUDGET_LOWERED);
-	ck_assert_uint_gt(budget.stride, stride);
-	cost.all = 3.4 * SHARE;
-	ck_assert_int_eq(cpu_budget_step(&budget, &cost, LONGEST), CPU_BUDGET_RAISED);
-	ck_assert(budget.stride == stride && budget.is_exceeded);
-	/* The cost may have been an exception. */
-	for (uint32_t pause = CPU_BUDGET_PAUSE; pause <= CPU_BUDGET_WAIT_MAX / 2; pause *= 2) {
-		for (uint32_t i = 1; i < pause; i++)
-			ck_assert_int_eq(cpu_budget_step(&budget, &cost, LONGEST), CPU_BUDGET_KEPT);
-		ck_assert_uint_eq(budget.stride, stride);
-		ck_assert_int_eq(cpu_budget_step(&budget, &cost, LONGEST), CPU_BUDGET_LOWERED);
-		ck_assert_int_eq(cpu_budget_step(&budget, &cost, LONGEST), CPU_BUDGET_RAISED);
-	}
-}
-
 TEST(a_source_that_cannot_sample_less_is_left_alone)
 {
 	const struct cpu_budget_cost cost = { 2 * SHARE, SHARE, SHARE / 2, SHARE / 2 };
