@@ -40,8 +40,8 @@ int stack_reader_configure(struct stack_reader *reader, const struct iaprof_host
 	reader->host = host;
 	reader->use_python = reader->use_tables && reader->python_choice != PYTHON_NATIVE && !reader->python_is_refused;
 	reader->use_spans = reader->use_tables && reader->spans && thread_contexts_are_wanted(host);
-	reader->depth = reader->use_tables ? STACK_DEPTH_MAX : stack_depth_read();
 	*object->stack_depth = stack_depth_read();
+	reader->depth = reader->use_tables ? STACK_DEPTH_MAX : *object->stack_depth;
 	*object->take_python = reader->use_python;
 	*object->take_spans = reader->use_spans;
 	if (getrandom(object->hash_seed, 2 * sizeof(uint64_t), 0) < 0)
