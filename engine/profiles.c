@@ -160,13 +160,20 @@ static void note_cost(struct engine *engine, const struct iaprof_batch *batch, u
 	pthread_mutex_unlock(&engine->progress_lock);
 }
 
+/* Returns the CPU time of this thread, without profiles of intervals; 0 if no budget needs it. */
+static uint64_t reading_time(const struct engine *engine)
+{
+	return engine->options.continuous ? clock_read(CLOCK_THREAD_CPUTIME_ID) - engine->interval_cost : 0;
+}
+
 struct block *profiles_read(struct engine *engine, const struct block *block)
 {
 	struct iaprof_batch batch = block_batch(block);
-	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID) - engine->interval_cost;
+	uint64_t begin = reading_time(engine);
 	collector_take(engine->collector, &batch, on_sync, engine);
 	note_progress(engine);
-	note_cost(engine, &batch, clock_read(CLOCK_THREAD_CPUTIME_ID) - engine->interval_cost - begin);
+	if (engine->options.continuous)
+		note_cost(engine, &batch, reading_time(engine) - begin);
 	return collector_take_results(engine->collector);
 }
 
