@@ -3,8 +3,6 @@
 #include "run/isolation/isolated_process.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,6 +19,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "plugin/plugin_call.h"
+#include "process/process_maps.h"
 #include "run/capabilities.h"
 #include "run/isolation/message.h"
 #include "run/isolation/unwind_packed.h"
@@ -292,16 +291,14 @@ static bool make_services(struct isolated_process *process)
 /* Shared memory of iaprof and of other plugins is not the plugin's to write to. */
 static void unmap_shared_memory(const struct isolated_process *process)
 {
-	char line[PATH_MAX + 256];
-	CLEANUP_FCLOSE FILE *maps = fopen("/proc/self/maps", "re");
-	while (maps && fgets(line, sizeof line, maps)) {
-		uintptr_t begin, end;
-		char is_writable, is_shared;
-		bool is_known = sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*c%c%*c%c", &begin, &end, &is_writable,
-				       &is_shared) == 4;
-		if (is_known && is_writable == 'w' && is_shared == 's' && begin != (uintptr_t)process->ring &&
-		    begin != (uintptr_t)process->memory)
-			munmap((void *)begin, end - begin);
+	struct process_mapping mapping;
+	size_t length = 0;
+	CLEANUP_FREE char *maps = process_file_read(getpid(), "maps", &length);
+	const char *rest = maps;
+	while (rest && process_mapping_next(&rest, &length, &mapping)) {
+		void *memory = (void *)(uintptr_t)mapping.start;
+		if (mapping.writable && mapping.shared && memory != process->ring && memory != process->memory)
+			munmap(memory, mapping.end - mapping.start);
 	}
 }
 
