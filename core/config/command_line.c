@@ -18,12 +18,11 @@
 
 /* What getopt_long() returns for options without a letter: this, and the index of the option. */
 #define WITHOUT_LETTER 256
-#define COUNT_MAX 64
 
 /* The options as getopt_long() takes them. */
 struct syntax {
-	struct option names[COUNT_MAX];
-	char letters[2 + 2 * COUNT_MAX];
+	struct option names[RUN_OPTIONS_MAX];
+	char letters[2 + 2 * RUN_OPTIONS_MAX];
 };
 
 static void make_syntax(struct syntax *syntax)
@@ -35,18 +34,18 @@ static void make_syntax(struct syntax *syntax)
 		const struct run_option *option = &run_options[i];
 		if (!option->text)
 			continue;
-		bool is_choice = option->key.type == IAPROF_OPTION_CHOICE;
-		bool has_value = is_choice || (option->argument && option->argument[0] != '[');
+		bool is_optional = option->argument && option->argument[0] == '[';
+		bool has_value = run_option_has_value(option);
 		syntax->names[count++] = (struct option){
 			.name = option->name,
-			.has_arg = has_value          ? required_argument
-				   : option->argument ? optional_argument
-						      : no_argument,
+			.has_arg = is_optional ? optional_argument
+				   : has_value ? required_argument
+					       : no_argument,
 			.val = option->letter ? option->letter : WITHOUT_LETTER + (int)i,
 		};
 		if (option->letter)
 			*letter++ = option->letter;
-		if (option->letter && has_value)
+		if (option->letter && has_value && !is_optional)
 			*letter++ = ':';
 	}
 	syntax->names[count] = (struct option){ 0 };
@@ -91,7 +90,7 @@ static int explain_foreign(const char *name, const char *dashes, const char *val
 static int explain_option(const char *word, int value, const char *argument, struct error *error)
 {
 	const char letter[] = { (char)value, '\0' };
-	const char *known[COUNT_MAX] = { NULL };
+	const char *known[RUN_OPTIONS_MAX] = { NULL };
 	size_t count = 0;
 	const struct run_option *option = find_option(value);
 

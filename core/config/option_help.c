@@ -160,7 +160,7 @@ void option_describe_alias(const struct iaprof_option *option, const char *plugi
 void run_option_describe(const struct run_option *option, FILE *file)
 {
 	static const struct iaprof_option none;
-	bool is_choice = option->key.type == IAPROF_OPTION_CHOICE, has_value = is_choice || option->argument;
+	bool is_choice = run_option_is_choice(option), has_value = run_option_has_value(option);
 	/* The value of a key that a flag sets is none of the command line. */
 	const struct iaprof_option *key = has_value ? &option->key : &none;
 	char left[NAME_SIZE], letter[] = { '-', option->letter, ',', '\0' };

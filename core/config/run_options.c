@@ -106,10 +106,11 @@ const struct run_option run_options[] = {
 	  .action = OPTION_ENABLES },
 };
 const size_t run_option_count = sizeof run_options / sizeof *run_options;
+_Static_assert(sizeof run_options / sizeof *run_options < RUN_OPTIONS_MAX, "arrays of options have room for them");
 
 const struct option_table *run_option_keys(void)
 {
-	static struct iaprof_option keys[sizeof run_options / sizeof *run_options];
+	static struct iaprof_option keys[RUN_OPTIONS_MAX];
 	static struct option_table table = { keys, 0, sizeof *keys };
 	bool is_new = !table.count;
 	for (size_t i = 0; is_new && i < run_option_count; i++) {

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <iaprof/option.h>
@@ -32,9 +33,9 @@ enum run_option_action {
 
 struct run_option {
 	const char *name; /* of --NAME, and of the key */
-	const char
-		*argument; /* of --NAME as in --help; "[ARGUMENT]": optional; NULL: the choices of the key, or none */
-	const char *text;  /* its description; NULL: only a key */
+	/* Of --NAME, as in --help; "[ARGUMENT]": optional; NULL: one of the choices of the key, or none. */
+	const char *argument;
+	const char *text; /* its description; NULL: only a key */
 	/* The value in struct configuration, without name and help; type 0: only an option of the command line. */
 	struct iaprof_option key;
 	enum run_option_group group;
@@ -43,8 +44,21 @@ struct run_option {
 	char separator; /* OPTION_LISTS */
 };
 
+/* Limit on their number. */
+#define RUN_OPTIONS_MAX 64u
 extern const struct run_option run_options[];
 extern const size_t run_option_count;
+
+static inline bool run_option_is_choice(const struct run_option *option)
+{
+	return option->key.type == IAPROF_OPTION_CHOICE;
+}
+
+/* Returns whether --NAME has a value, which may be optional. */
+static inline bool run_option_has_value(const struct run_option *option)
+{
+	return option->argument || run_option_is_choice(option);
+}
 
 /* The keys, as a table of struct configuration. Not thread-safe. */
 const struct option_table *run_option_keys(void);
