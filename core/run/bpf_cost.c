@@ -29,8 +29,7 @@ static bool program_read(struct bpf_cost_program *program)
 	return found == 2;
 }
 
-/* Finds the programs that a process has open. Out of memory: those that are left out are not measured. */
-static void find_programs(struct bpf_cost *cost, pid_t pid)
+void bpf_cost_add(struct bpf_cost *cost, pid_t pid)
 {
 	char target[32], path[64];
 	snprintf(path, sizeof path, "/proc/%d/fd", pid);
@@ -57,18 +56,15 @@ static uint64_t programs_time(const struct bpf_cost *cost)
 	return sum;
 }
 
-int bpf_cost_begin(struct bpf_cost *cost, const pid_t *pids, size_t count)
+int bpf_cost_begin(struct bpf_cost *cost)
 {
 	union bpf_attr attribute = { .enable_stats.type = BPF_STATS_RUN_TIME };
-	if (cost->descriptor)
-		return 0;
 	long descriptor = syscall(SYS_bpf, BPF_ENABLE_STATS, &attribute, sizeof attribute);
 	if (descriptor <= 0)
 		return descriptor ? -errno : -EBADF;
 	fcntl((int)descriptor, F_SETFD, FD_CLOEXEC);
 	cost->descriptor = (int)descriptor;
-	for (size_t i = 0; i < count; i++)
-		find_programs(cost, pids[i]);
+	bpf_cost_add(cost, getpid());
 	cost->begin = clock_monotonic();
 	return 0;
 }

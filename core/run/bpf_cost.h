@@ -28,7 +28,10 @@ struct bpf_cost {
 	double share;   /* CPU time of the programs in the latest measurement, in CPUs */
 };
 
-/* Begins to measure the programs that processes have open. Needs CAP_SYS_ADMIN. Returns 0 or a negative errno. */
-int bpf_cost_begin(struct bpf_cost *cost, const pid_t *pids, size_t count);
+/* If there is no measurement: begins to measure the programs of this process. Needs CAP_SYS_ADMIN. Returns 0 or a
+ * negative errno. */
+int bpf_cost_begin(struct bpf_cost *cost);
+/* After that: adds the programs that a process has open. Out of memory: those that are left out are not measured. */
+void bpf_cost_add(struct bpf_cost *cost, pid_t pid);
 /* Ends the measurement and sets share, if there is one that has lasted for so many ns. */
 void bpf_cost_end(struct bpf_cost *cost, uint64_t least);

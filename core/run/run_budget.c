@@ -18,8 +18,6 @@
  * the default interval by more than its jitter.
  */
 #define BPF_PERIOD (45 * NANOSECONDS_PER_SECOND)
-/* Maximum number of sources in processes of their own whose BPF programs are measured. */
-#define SOURCES_MEASURED 31
 
 /* Counters of the core itself: its records have no source. */
 enum { COUNTER_BUDGET = 1, COUNTER_USED, COUNTER_RATE };
@@ -75,12 +73,14 @@ static void measure_programs(struct run *run)
 	if (is_known && clock_monotonic() - budget->bpf.begin < BPF_PERIOD)
 		return;
 	budget->bpf_stride = budget->control.stride;
-	pid_t pids[1 + SOURCES_MEASURED] = { getpid() };
-	size_t count = 1;
-	for (size_t i = 0; i < run->setup.sources.count && count <= SOURCES_MEASURED; i++)
-		if (isolation_process(run->setup.sources.items[i]->isolation))
-			pids[count++] = isolation_process(run->setup.sources.items[i]->isolation);
-	int result = bpf_cost_begin(&budget->bpf, pids, count);
+	if (budget->bpf.descriptor) /* a measurement has begun and not ended */
+		return;
+	int result = bpf_cost_begin(&budget->bpf);
+	for (size_t i = 0; !result && i < run->setup.sources.count; i++) {
+		pid_t process = isolation_process(run->setup.sources.items[i]->isolation);
+		if (process)
+			bpf_cost_add(&budget->bpf, process);
+	}
 	if (result && !budget->has_begun)
 		log_message(IAPROF_LOG_INFO, "budget: the CPU time of BPF programs is not included: %s",
 			    strerror(-result));
