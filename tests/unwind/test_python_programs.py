@@ -100,7 +100,7 @@ def run(folder, pids, source, sink, see, is_enough):
     done = False
     sinks = [f'csv:lines=yes,{sink},output=-', 'csv.events:rows=events,lines=yes,output=events.csv',
              'folded:lines=yes,output=live.folded', 'capture:output=run.iaprof']
-    with subprocess.Popen([IAPROF, '-q', '-p', ','.join(map(str, pids)), '-i', '250ms', '-s', source,
+    with subprocess.Popen([IAPROF, '-q', '-p', ','.join(map(str, pids)), '-i', '250ms', '--finish-within', '1m', '-s', source,
                            *[word for sink in sinks for word in ('-k', sink)]], cwd=folder, stdout=subprocess.PIPE,
                           text=True, encoding='utf-8') as profiler:
         for row in csv.DictReader(profiler.stdout):
