@@ -184,16 +184,22 @@ def is_running(pid):
     return False
 
 
+def link_target(path):
+    with contextlib.suppress(OSError):
+        return os.readlink(path)
+    return ''
+
+
 def recorder(members):
     """The process that records, when it does: then it has events of the Linux kernel for samples as well as for
-    processes, of each CPU."""
+    processes, of each CPU. It is the first one that runs iaprof; others are helpers that it has just forked."""
     for pid in members:
+        if os.path.basename(link_target(f'/proc/{pid}/exe')) != os.path.basename(PROGRAM):
+            continue
         with contextlib.suppress(OSError):
-            if os.path.basename(os.readlink(f'/proc/{pid}/exe')) != os.path.basename(PROGRAM):
-                continue
-            links = [os.readlink(f'/proc/{pid}/fd/{name}') for name in os.listdir(f'/proc/{pid}/fd')]
-            if links.count('anon_inode:[perf_event]') >= 2 * os.cpu_count():
-                return pid
+            links = [link_target(f'/proc/{pid}/fd/{name}') for name in os.listdir(f'/proc/{pid}/fd')]
+            return pid if links.count('anon_inode:[perf_event]') >= 2 * os.cpu_count() else 0
+        return 0
     return 0
 
 
