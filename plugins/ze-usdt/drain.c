@@ -17,9 +17,6 @@
 #define STOP_WAIT 1000u /* us */
 #define STOP_WAITS 5000u
 
-/* Value of active_set that disables the handlers: also before drain_begin(). */
-#define HANDLERS_OFF 2u
-
 /* Events that are held back until a turn; further ones stay in the ring buffer, which counts its losses. */
 #define ENDS_MAX 65536u
 
@@ -300,7 +297,7 @@ int drain_finish(struct drain *drain)
 
 	count_areas_close(&drain->counts, drain->host->clock(drain->host));
 	/* Detaching takes a tenth of a second per probe, so the handlers are disabled instead. */
-	__atomic_store_n(active_set, HANDLERS_OFF, __ATOMIC_SEQ_CST);
+	__atomic_store_n(active_set, ZE_HANDLERS_OFF, __ATOMIC_SEQ_CST);
 	atomic_thread_fence(memory_order_seq_cst);
 	bool done = true;
 	for (uint32_t i = 0; i < STOP_WAITS && !(done = handlers_are_done(drain, 0) && handlers_are_done(drain, 1));

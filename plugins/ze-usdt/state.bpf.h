@@ -45,8 +45,11 @@ const volatile bool ask_early = false; /* for unwind tables */
 const volatile bool take_kernel = false;
 const volatile __u32 submission_depth = ZE_SUBMISSION_DEPTH; /* upper limit, also limited by stack_depth */
 
-/* The set of maps that is written to; user space drains the other one. 2: none, before start() and after stop(). */
-__u32 active_set = 2;
+/*
+ * The set of maps that is written to; user space drains the other one. Before start(), while probes are attached to,
+ * ZE_MODULES_ONLY: a program announces its modules as soon as somebody listens. After stop(), ZE_HANDLERS_OFF.
+ */
+__u32 active_set = ZE_MODULES_ONLY;
 
 BPF_MAP(launches_0, HASH, struct ze_launch_key, struct ze_count, 1);
 BPF_MAP(launches_1, HASH, struct ze_launch_key, struct ze_count, 1);
@@ -86,10 +89,10 @@ static __always_inline bool run_is_on(void)
 	return *(volatile __u32 *)&active_set <= 1;
 }
 
-/* Start of each probe's handler: returns the counters of this CPU, or NULL before start() and after stop(). */
-static __always_inline struct ze_processor *handler_begin(struct pt_regs *context, __u32 cpu)
+/* Start of each probe's handler: returns the counters of this CPU, or NULL when active_set is not less than end. */
+static __always_inline struct ze_processor *handler_begin(struct pt_regs *context, __u32 cpu, __u32 end)
 {
-	if (!run_is_on()) {
+	if (*(volatile __u32 *)&active_set >= end) {
 		task_stack_keep(context);
 		return NULL;
 	}

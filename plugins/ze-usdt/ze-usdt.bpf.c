@@ -171,7 +171,7 @@ static __always_inline int launch_handle(struct pt_regs *context, bool use_table
 	struct launch launch = { .now = bpf_ktime_get_ns(),
 				 .task = bpf_get_current_task_btf(),
 				 .cpu = bpf_get_smp_processor_id() };
-	struct ze_processor *processor = handler_begin(context, launch.cpu);
+	struct ze_processor *processor = handler_begin(context, launch.cpu, ZE_MODULES_ONLY);
 	if (!processor)
 		return 0;
 	if (task_is_filtered(launch.task)) {
@@ -230,7 +230,7 @@ int execute_list(struct pt_regs *context)
 	__u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id(); /* at the start: its counters and slots are used */
-	struct ze_processor *processor = handler_begin(context, cpu);
+	struct ze_processor *processor = handler_begin(context, cpu, ZE_MODULES_ONLY);
 	if (!processor || task_is_filtered(task))
 		return 0;
 
@@ -270,7 +270,7 @@ int compile_kernel(struct pt_regs *context)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id());
+	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id(), ZE_HANDLERS_OFF);
 	if (!processor || task_is_filtered(task))
 		return 0;
 
@@ -318,7 +318,7 @@ int unload_module(struct pt_regs *context)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id());
+	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id(), ZE_HANDLERS_OFF);
 	if (!processor || task_is_filtered(task))
 		return 0;
 
@@ -340,7 +340,7 @@ int share_counts(struct pt_regs *context)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id());
+	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id(), ZE_MODULES_ONLY);
 	if (!processor || task_is_filtered(task))
 		return 0;
 

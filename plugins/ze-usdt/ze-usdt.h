@@ -5,6 +5,13 @@
 #include <linux/types.h>
 #include "bpf/stack_counts.h"
 
+/*
+ * Values of active_set (state.bpf.h) above those of the two sets: modules are recorded, and launches are not; nothing
+ * is.
+ */
+#define ZE_MODULES_ONLY 2u
+#define ZE_HANDLERS_OFF 3u
+
 /* Cookie of a launch_kernel whose arguments are in ZE_LAUNCH_REGISTERS (probes.h). */
 #define ZE_COOKIE_REGISTERS 1
 /* Of new_launch, whose arguments are in ZE_NEW_LAUNCH_REGISTERS. */

@@ -31,6 +31,7 @@ RELOADS = int(os.environ.get('TEST_RELOADS', '3'))
 DEADLINE = 60
 # Has iaprof attach to each probe slowly, as a busy machine does at times.
 SLOW_ATTACHING = 'probes that are attached slowly'
+SLOW_SECONDS = 1  # that take at least as long as this: five probes, each with two waits of slow_attach.c
 
 # Between two of its launches, a run ends and two begin: the program does not notice, and must be asked again for its code.
 FEW_LAUNCHES = 'few launches'
@@ -168,6 +169,8 @@ def check(what, arguments, counted):
     # With as much time again, in which a program that did not run catches up.
     if what == AT_A_RATE and absent > sum(expected.values()) / expected['tiny'] * STEPS * (2 * gap / 1e9 + 0.1 * RELOADS):
         raise Failure(f'{absent} launches are missing, in stated gaps of {gap / 1e9:.3f} s')
+    if what == SLOW_ATTACHING and gap < SLOW_SECONDS * RELOADS * 1e9:
+        raise Failure(f'probes were attached to in {gap / 1e9:.3f} s')
     if counted not in (None, in_memory > 0):
         raise Failure(f'{in_memory} launches were counted in memory')
     if 'regular' in arguments:
