@@ -350,8 +350,10 @@ static void take_code(struct correlator *correlator, const struct iaprof_record 
 		      struct instruction_base base, uint64_t address)
 {
 	source_progress_add(&correlator->progress, record->source);
-	instruction_bases_add(&correlator->bases, pid, base, address, record->time,
-			      process_table_end(correlator->options.processes, pid, record->time));
+	/* A code object may lack the base, because its kernels state it. */
+	if (address && (base.address || record->type == IAPROF_RECORD_KERNEL))
+		instruction_bases_add(&correlator->bases, pid, base, address, record->time,
+				      process_table_end(correlator->options.processes, pid, record->time));
 	correlator->code_is_new = correlator->is_stale = true;
 }
 

@@ -59,6 +59,12 @@ static struct process_bases *add_process(struct instruction_bases *bases, uint32
 	return position == POSITION_NONE ? NULL : &bases->items.items[position];
 }
 
+static void note_incomplete(struct instruction_bases *bases, struct process_bases *process)
+{
+	bases->incomplete += !process->is_incomplete;
+	process->is_incomplete = true;
+}
+
 void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct instruction_base reported,
 			   uint64_t address, uint64_t time, uint64_t ended)
 {
@@ -66,9 +72,6 @@ void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct
 	uint64_t plain = device_address_plain(address);
 	uint64_t base = reported.address ? device_address_plain(reported.address) : 0;
 	uint64_t window = reported.window ? reported.window : INSTRUCTION_WINDOW_DEFAULT;
-	/* Programs are not trusted: the base must be one that can reach the program's code. */
-	if (!base || plain < base || plain - base >= window)
-		base = plain / window * window;
 	if (!process)
 		process = add_process(bases, pid);
 	if (!process) {
@@ -81,6 +84,11 @@ void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct
 	bases->ended -= process->ended != UINT64_MAX;
 	process->ended = ended;
 	bases->ended += ended != UINT64_MAX;
+	/* Programs are not trusted: the base must be one that can reach the program's code. */
+	if (!base || plain < base || plain - base >= window) {
+		note_incomplete(bases, process);
+		return;
+	}
 	if (has(process, base))
 		return;
 	if (process->count < INSTRUCTION_BASES_OF_PROCESS_MAX && add_distinct(bases, base))
@@ -107,6 +115,7 @@ void instruction_bases_forget(struct instruction_bases *bases, uint64_t before)
 			continue;
 		for (uint32_t k = 0; k < process->count; k++)
 			remove_distinct(bases, process->bases[k]);
+		bases->incomplete -= process->is_incomplete;
 		keyed_array_give_back(&bases->items, &bases->free, i);
 		bases->ended--;
 	}

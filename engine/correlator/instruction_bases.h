@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include "base/keyed_array.h"
 
-/* A process has one for each class of devices that it uses: discrete ones and the integrated one. */
-#define INSTRUCTION_BASES_OF_PROCESS_MAX 2
+/* A process has one for each driver and class of devices that it uses: discrete ones and the integrated one. */
+#define INSTRUCTION_BASES_OF_PROCESS_MAX 16
 /* Limit on distinct bases of all processes: each is tried for a sample whose process is not known. */
 #define INSTRUCTION_BASES_MAX 64
 
@@ -25,8 +25,9 @@ struct instruction_base {
 
 /* The bases of a process. */
 struct process_bases {
-	uint32_t key;                                     /* pid */
-	uint32_t count;                                   /* 0: a free slot */
+	uint32_t key; /* pid */
+	uint32_t count;
+	bool is_incomplete; /* it has code whose base is not known: its relative addresses may be of this code */
 	uint64_t bases[INSTRUCTION_BASES_OF_PROCESS_MAX]; /* plain: device_address.h */
 	uint64_t announced;                               /* time, of the newest code */
 	uint64_t ended;                                   /* time when its program ended; UINT64_MAX: still running */
@@ -44,15 +45,16 @@ struct instruction_bases {
 	ARRAY(uint32_t) free;
 	struct distinct_base distinct[INSTRUCTION_BASES_MAX];
 	size_t distinct_count;
-	size_t ended;     /* number of ended processes */
-	uint64_t refused; /* bases dropped for lack of room or memory */
+	size_t ended;      /* number of ended processes */
+	size_t incomplete; /* number of processes with code whose base is not known */
+	uint64_t refused;  /* bases dropped for lack of room or memory */
 };
 
 void instruction_bases_free(struct instruction_bases *bases);
 
 /*
- * Notes that a process has code at an address. A missing or invalid base is replaced by the last multiple of the window
- * before the address. ended: time when the program ended, UINT64_MAX: still running.
+ * Notes that a process has code at an address. A base from which the address cannot be reached is as good as none.
+ * ended: time when the program ended, UINT64_MAX: still running.
  */
 void instruction_bases_add(struct instruction_bases *bases, uint32_t pid, struct instruction_base reported,
 			   uint64_t address, uint64_t time, uint64_t ended);

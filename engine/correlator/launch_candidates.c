@@ -62,7 +62,10 @@ static void find_of_process(struct launch_candidates *candidates, const struct i
 	struct device_code_found found[CANDIDATES_MAX];
 	const struct process_bases *bases = instruction_bases_find(candidates->bases, pid);
 	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
-	for (uint32_t i = 0; i < (is_relative ? bases ? bases->count : 0 : 1); i++) {
+	/* The address may be of the code whose base is not known: it is credited to no other. */
+	bool has_bases = bases && !bases->is_incomplete;
+	candidates->uncertain |= is_relative && bases && bases->is_incomplete;
+	for (uint32_t i = 0; i < (is_relative ? has_bases ? bases->count : 0 : 1); i++) {
 		uint64_t address =
 			is_relative ? bases->bases[i] + sample->address : device_address_plain(sample->address);
 		size_t count = device_code_find_during(candidates->code, device, pid, address, sample->begin,
@@ -80,6 +83,7 @@ static void find_of_all(struct launch_candidates *candidates, const struct iapro
 	struct device_code_found found[DEVICE_CODE_FOUND_MAX];
 	const struct instruction_bases *bases = candidates->bases;
 	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
+	candidates->uncertain |= is_relative && bases->incomplete;
 	for (size_t i = 0; i < (is_relative ? bases->distinct_count : 1); i++) {
 		uint64_t base = bases->distinct[i].base;
 		uint64_t address = is_relative ? base + sample->address : device_address_plain(sample->address);
@@ -121,10 +125,10 @@ enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates
 	uint64_t device = device_code_device(candidates->code, sample->header.source, sample->device);
 	if (sample->address_space >= IAPROF_ADDRESS_KERNEL)
 		return UNMATCHED_NO_KERNEL;
-	if (is_relative && sample->pid && !bases)
+	if (is_relative && sample->pid && (!bases || bases->is_incomplete || !bases->count))
 		return UNMATCHED_NO_BASE;
 	/* Relative addresses of an unknown process have no single absolute address. */
-	if (is_relative && !bases)
+	if (is_relative && (!bases || !bases->count))
 		return UNMATCHED_ELSEWHERE;
 	uint64_t address = is_relative ? bases->bases[0] + sample->address : device_address_plain(sample->address);
 	enum unmatched_reason reason = device_code_unmatched(candidates->code, device, sample->pid, address,

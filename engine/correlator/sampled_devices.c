@@ -141,7 +141,7 @@ const char *unmatched_reason_text(enum unmatched_reason reason)
 		[UNMATCHED_UNPLACED] =
 			("outside all known code, and a code object of their process has no address (KERNEL "
 			 "records can state it)"),
-		[UNMATCHED_NO_BASE] = "relative addresses, and their process has no instruction base",
+		[UNMATCHED_NO_BASE] = "relative addresses, and the instruction base of their process is not known",
 		[UNMATCHED_OTHER_TIME] = "the code at their address was loaded later, or unloaded before",
 		[UNMATCHED_NO_FUNCTION] = "between the functions of a code object",
 		[UNMATCHED_NO_KERNEL] = "their GPU kernel was not announced, or ends before their offset",

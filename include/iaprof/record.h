@@ -343,10 +343,12 @@ struct iaprof_record_code_object {
 	 * not known, or if the sections are loaded independently: KERNEL records then state the addresses.
 	 */
 	uint64_t address;
-	uint64_t size;             /* 0 when not known */
-	uint64_t instruction_base; /* base of the process's IAPROF_ADDRESS_INSTRUCTION_BASE addresses */
-	uint32_t path;             /* string id: file with the ELF image; 0 if there is none */
-	uint32_t build_id_size;    /* as in struct iaprof_record_mapping */
+	uint64_t size; /* 0 when not known */
+	/* Base of the process's IAPROF_ADDRESS_INSTRUCTION_BASE addresses; 0 when not known: KERNEL records state it.
+	 */
+	uint64_t instruction_base;
+	uint32_t path;          /* string id: file with the ELF image; 0 if there is none */
+	uint32_t build_id_size; /* as in struct iaprof_record_mapping */
 	uint8_t build_id[IAPROF_BUILD_ID_SIZE_MAX];
 	uint8_t pad[4];
 	/* Range of relative addresses above an instruction base, in bytes; 0: 2^32. A shorter record lacks it. */
@@ -379,7 +381,11 @@ struct iaprof_record_kernel {
 	uint32_t name;    /* string id, as in the symbol table (mangled) */
 	uint64_t address; /* first device address; 0 when not known */
 	uint64_t size;    /* 0 when not known */
-	/* As in struct iaprof_record_code_object, 0 when not known. A shorter record lacks the last, or both. */
+	/*
+	 * As in struct iaprof_record_code_object. Without a base, or with one from which the kernel cannot be reached,
+	 * relative addresses of the process are not attributed, because they may be of this kernel. A shorter record
+	 * lacks the last, or both.
+	 */
 	uint64_t instruction_base;
 	uint64_t instruction_window;
 };

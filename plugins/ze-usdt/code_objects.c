@@ -57,11 +57,7 @@ static int code_object_emit(struct code_objects *objects, const struct ze_event 
 		.machine = image->range.machine,
 		.address = image->range.address,
 		.size = image->range.size,
-		/*
-		 * Not announced with the image. Correct for 48-bit device addresses, where regions are aligned to their
-		 * size.
-		 */
-		.instruction_base = image->range.address & ~(CODE_REGION_SIZE - 1),
+		/* The base is announced with the kernels. */
 		.instruction_window = CODE_REGION_SIZE,
 		.path = record_batch_text(objects->batch, path),
 	};

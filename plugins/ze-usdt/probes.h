@@ -19,7 +19,7 @@
  *
  * launch_kernel(instruction_base, address, size, name, module, list, stack)
  *     A kernel was appended to a command list.
- *     instruction_base  base of the hardware's instruction pointers (STATE_BASE_ADDRESS)
+ *     instruction_base  base of the hardware's instruction pointers (STATE_BASE_ADDRESS), 0 when not known
  *     address           GPU address of its first instruction, canonical (sign-extended) form removed; 0 unknown
  *     size              bytes, 0 unknown
  *     name              const char *: as in the symbol table; valid only during the probe

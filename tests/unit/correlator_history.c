@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "correlator/instruction_bases.h"
 
 struct intern *intern;
 struct collector *collector;
@@ -42,10 +43,20 @@ void take_process(uint32_t pid, uint32_t event, const char *name, uint64_t time)
 	take(0, &record, IAPROF_RECORD_PROCESS, sizeof record, time);
 }
 
+static uint64_t base_of(uint64_t address)
+{
+	return address / INSTRUCTION_WINDOW_DEFAULT * INSTRUCTION_WINDOW_DEFAULT;
+}
+
 uint32_t take_kernel(uint32_t pid, const char *name, uint64_t address, uint64_t time)
 {
 	struct iaprof_record_kernel record = {
-		.id = ++kernel_count, .pid = pid, .name = text(name), .address = address, .size = 0x1000
+		.id = ++kernel_count,
+		.pid = pid,
+		.name = text(name),
+		.address = address,
+		.size = 0x1000,
+		.instruction_base = base_of(address),
 	};
 	take(LAUNCHES, &record, IAPROF_RECORD_KERNEL, sizeof record, time);
 	return record.id;
@@ -54,7 +65,12 @@ uint32_t take_kernel(uint32_t pid, const char *name, uint64_t address, uint64_t 
 uint32_t take_object(uint32_t pid, const char *path, uint64_t address, uint64_t time)
 {
 	struct iaprof_record_code_object record = {
-		.id = ++object_count, .pid = pid, .machine = 205, .address = address, .path = text(path)
+		.id = ++object_count,
+		.pid = pid,
+		.machine = 205,
+		.address = address,
+		.instruction_base = base_of(address),
+		.path = text(path),
 	};
 	take(LAUNCHES, &record, IAPROF_RECORD_CODE_OBJECT, sizeof record, time);
 	return record.id;

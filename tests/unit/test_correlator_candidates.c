@@ -238,6 +238,7 @@ static uint32_t take_kernel_of(uint32_t pid, uint32_t object, const char *name, 
 					       .name = text(name),
 					       .address = address,
 					       .size = 0x40,
+					       .instruction_base = BASE,
 					       .code_object = object };
 	take(LAUNCHES, &record, IAPROF_RECORD_KERNEL, sizeof record, SECOND);
 	return record.id;
@@ -427,7 +428,12 @@ TEST_LOOP(sources_that_are_waited_for_are_bounded, 0, 2)
 	uint32_t count = ROOM + (uint32_t)_i;
 	for (uint32_t i = 0; i < count; i++) {
 		struct iaprof_record_kernel record = {
-			.id = 1, .pid = 10, .name = text("add"), .address = BASE + 0x1000 * (i + 1), .size = 0x1000
+			.id = 1,
+			.pid = 10,
+			.name = text("add"),
+			.address = BASE + 0x1000 * (i + 1),
+			.size = 0x1000,
+			.instruction_base = BASE,
 		};
 		struct iaprof_record_counter_value told = { .counter = 1, .value = 1 };
 		take((uint16_t)(100 + i), &record, IAPROF_RECORD_KERNEL, sizeof record, SECOND);

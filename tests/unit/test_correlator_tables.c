@@ -168,47 +168,62 @@ static void bases_add(uint32_t pid, uint64_t base, uint64_t address, uint64_t ti
 
 TEST(bases_are_of_their_processes)
 {
-	bases_add(10, 0, 5 * GIB4 + 0x1000, 1, UINT64_MAX);
+	bases_add(10, 5 * GIB4, 5 * GIB4 + 0x1000, 1, UINT64_MAX);
 	ck_assert(instruction_bases_has(&bases, 10, 5 * GIB4));
 	ck_assert(!instruction_bases_has(&bases, 11, 5 * GIB4));
 	ck_assert_ptr_null(instruction_bases_find(&bases, 11));
 	/* A base that is said counts when its code is within 4 GiB behind it. */
 	bases_add(11, 7 * GIB4 + 0x1000, 8 * GIB4 + 0xfff, 1, UINT64_MAX);
 	ck_assert(instruction_bases_has(&bases, 11, 7 * GIB4 + 0x1000));
-	bases_add(12, 7 * GIB4 + 0x1000, 8 * GIB4 + 0x1000, 1, UINT64_MAX);
-	ck_assert(instruction_bases_has(&bases, 12, 8 * GIB4));
-	bases_add(13, 7 * GIB4 + 0x1000, 7 * GIB4 + 0xfff, 1, UINT64_MAX);
-	ck_assert(instruction_bases_has(&bases, 13, 7 * GIB4));
 	bases_add(14, 7 * GIB4, 7 * GIB4, 1, UINT64_MAX);
 	ck_assert(instruction_bases_has(&bases, 14, 7 * GIB4));
-	ck_assert_uint_eq(bases.distinct_count, 4);
+	ck_assert_uint_eq(bases.incomplete, 0);
+	ck_assert_uint_eq(bases.distinct_count, 3);
 	ck_assert_uint_eq(bases.refused, 0);
+}
+
+TEST(a_base_that_cannot_reach_the_code_is_none)
+{
+	const uint64_t wrong[] = { 0, 7 * GIB4 + 0x1000, 7 * GIB4 + 0x2001, 6 * GIB4 + 0x1fff };
+	for (uint32_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		bases_add(10 + i, wrong[i], i == 1 ? 8 * GIB4 + 0x1000 : 7 * GIB4 + 0x2000, 1,
+			  i == 3 ? 50 : UINT64_MAX);
+		const struct process_bases *found = instruction_bases_find(&bases, 10 + i);
+		ck_assert(found && found->is_incomplete);
+		ck_assert_uint_eq(found->count, 0);
+		ck_assert_uint_eq(bases.incomplete, i + 1);
+	}
+	/* It stays so, because its other code may be meant. */
+	bases_add(10, 7 * GIB4, 7 * GIB4 + 0x2000, 2, UINT64_MAX);
+	ck_assert(instruction_bases_find(&bases, 10)->is_incomplete);
+	instruction_bases_forget(&bases, 60);
+	ck_assert_uint_eq(bases.incomplete, 3);
 }
 
 TEST(bases_are_bounded)
 {
 	for (uint64_t i = 1; i <= INSTRUCTION_BASES_OF_PROCESS_MAX + 1; i++)
-		bases_add(10, 0, i * GIB4, 1, UINT64_MAX);
+		bases_add(10, i * GIB4, i * GIB4, 1, UINT64_MAX);
 	ck_assert_uint_eq(instruction_bases_find(&bases, 10)->count, INSTRUCTION_BASES_OF_PROCESS_MAX);
 	ck_assert_uint_eq(bases.refused, 1);
-	bases_add(10, 0, GIB4 + 5, 1, UINT64_MAX);
+	bases_add(10, GIB4, GIB4 + 5, 1, UINT64_MAX);
 	ck_assert_uint_eq(bases.refused, 1);
 	for (uint32_t i = 3; i <= INSTRUCTION_BASES_MAX; i++)
-		bases_add(100 + i, 0, i * GIB4, 1, UINT64_MAX);
+		bases_add(100 + i, i * GIB4, i * GIB4, 1, UINT64_MAX);
 	ck_assert_uint_eq(bases.refused, 1);
 	ck_assert_uint_eq(bases.distinct_count, INSTRUCTION_BASES_MAX);
-	bases_add(20, 0, 1000 * GIB4, 1, UINT64_MAX);
+	bases_add(20, 1000 * GIB4, 1000 * GIB4, 1, UINT64_MAX);
 	ck_assert_uint_eq(bases.refused, 2);
 	ck_assert(!instruction_bases_has(&bases, 20, 1000 * GIB4));
-	bases_add(21, 0, GIB4, 1, UINT64_MAX);
+	bases_add(21, GIB4, GIB4, 1, UINT64_MAX);
 	ck_assert(instruction_bases_has(&bases, 21, GIB4));
 }
 
 TEST(bases_go_some_time_after_their_process)
 {
-	bases_add(10, 0, GIB4, 5, UINT64_MAX);
-	bases_add(11, 0, GIB4, 5, UINT64_MAX);
-	bases_add(12, 0, 2 * GIB4, 5, 50);
+	bases_add(10, GIB4, GIB4, 5, UINT64_MAX);
+	bases_add(11, GIB4, GIB4, 5, UINT64_MAX);
+	bases_add(12, 2 * GIB4, 2 * GIB4, 5, 50);
 	instruction_bases_end_process(&bases, 99, 10);
 	instruction_bases_end_process(&bases, 10, 4); /* the one before it, which had this pid */
 	instruction_bases_forget(&bases, 50);
@@ -229,14 +244,14 @@ TEST(bases_go_some_time_after_their_process)
 	ck_assert_uint_eq(bases.ended, 0);
 	/* A new program with the pid of one that ended. */
 	instruction_bases_end_process(&bases, 11, 60);
-	bases_add(11, 0, 3 * GIB4, 70, UINT64_MAX);
+	bases_add(11, 3 * GIB4, 3 * GIB4, 70, UINT64_MAX);
 	instruction_bases_forget(&bases, 1000);
 	ck_assert(instruction_bases_has(&bases, 11, 3 * GIB4));
 	ck_assert_uint_eq(bases.ended, 0);
 	/* A location is used again. */
 	size_t locations = bases.items.count;
-	bases_add(13, 0, 4 * GIB4, 70, UINT64_MAX);
-	bases_add(14, 0, 4 * GIB4, 70, UINT64_MAX);
+	bases_add(13, 4 * GIB4, 4 * GIB4, 70, UINT64_MAX);
+	bases_add(14, 4 * GIB4, 4 * GIB4, 70, UINT64_MAX);
 	ck_assert_uint_eq(bases.items.count, locations);
 	ck_assert(instruction_bases_has(&bases, 13, 4 * GIB4) && instruction_bases_has(&bases, 14, 4 * GIB4));
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -18,10 +19,103 @@
 
 #include "ze-usdt/pointer_map.h"
 #include "ze-usdt/tracer/device_binary.h"
+#include "ze-usdt/tracer/instruction_base.h"
 #include "ze-usdt/tracer/private_files.h"
 #include "ze-usdt/tracer/registry.h"
 #include "ze-usdt/tracer/stack.h"
 #include "../run_suite.h"
+
+#define LOW UINT64_C(0x800000000000)
+#define TIB (UINT64_C(1) << 40)
+#define GIB4 (UINT64_C(1) << 32)
+#define TAIL UINT64_C(0x10000)
+
+/* The mapping of two drivers is what Linux 7.2 shows of an OpenCL program on Intel's runtime 26.27. */
+TEST(the_instruction_base_is_the_start_of_a_heap_in_the_drivers_reservation)
+{
+	static const struct {
+		uint64_t start, end, address, base;
+	} cases[] = {
+		{ LOW, LOW + TIB + TAIL, LOW + 0xffbe0800, LOW },
+		{ LOW, LOW + TIB + TAIL, LOW + GIB4 + 0xfffe5800, LOW + GIB4 },
+		{ LOW, LOW + TIB + TAIL, LOW + 2 * GIB4, 0 }, /* another heap */
+		{ LOW, LOW + 2 * TIB + 2 * TAIL, LOW + 0xfffe0000, LOW },
+		{ LOW, LOW + 2 * TIB + 2 * TAIL, 0x8100fffe0000, 0x810000010000 },
+		{ LOW, LOW + 2 * TIB + 2 * TAIL, 0x810100010000, 0x810100010000 },
+		{ LOW, LOW + 2 * TIB + 2 * TAIL, 0x81010000fff0, 0x810000010000 },
+		/* One GPU and two, in each order, and three drivers of one GPU. */
+		{ LOW, LOW + 3 * TIB + 2 * TAIL, LOW + TIB + TAIL + 5, LOW + TIB + TAIL },
+		{ LOW, LOW + 3 * TIB + 2 * TAIL, LOW + 2 * TIB + TAIL + 5, LOW + 2 * TIB + TAIL },
+		{ LOW, LOW + 3 * TIB + 3 * TAIL, LOW + 2 * TIB + 2 * TAIL + 5, LOW + 2 * TIB + 2 * TAIL },
+		/* The third driver may be the second one as well: not known. */
+		{ LOW, LOW + 4 * TIB + 3 * TAIL, LOW + 2 * TIB + 2 * TAIL + 5, 0 },
+		/* A start that is not a multiple is rounded up. */
+		{ LOW - TIB * 5 + 0x1000, LOW - TIB * 4 + TAIL + 0x1000, LOW - TIB * 5 + TAIL + 5,
+		  LOW - TIB * 5 + TAIL },
+		{ LOW - TIB * 5 + 0x1000, LOW - TIB * 4 + TAIL + 0x1000, LOW - TIB * 5 + 0x2000, 0 },
+		/* No driver's: another size, or none. */
+		{ LOW, LOW + TIB, LOW + 5, 0 },
+		{ LOW, LOW + TIB + 0x1000, LOW + 5, 0 },
+		{ LOW, LOW + TAIL, LOW + 5, 0 },
+		{ LOW, LOW + TIB + 2 * TAIL, LOW + 5, 0 },
+		{ LOW, LOW + 9 * (TIB + TAIL), LOW + 5, 0 },
+		{ 0, UINT64_MAX, LOW, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_msg(instruction_base_in_reservation(cases[i].start, cases[i].end, cases[i].address) ==
+				      cases[i].base,
+			      "case %zu", i);
+}
+
+TEST(a_line_of_mappings_is_read)
+{
+	static const struct {
+		const char *line;
+		bool contains, is_reservation;
+	} cases[] = {
+		{ "800000000000-810000010000 ---p 00000000 00:00 0 ", true, true },
+		{ "800000000000-810000010000 ---p 00000000 00:00 0", true, true },
+		{ "800000000000-810000010000 rw-p 00000000 00:00 0 ", true, false },
+		{ "800000000000-810000010000 ---p 00000000 08:01 77 /tmp/file", true, false },
+		{ "800000000000-810000010000 ---p 00000000 00:00 0          [name]", true, false },
+		{ "810000010000-820000020000 ---p 00000000 00:00 0 ", false, true },
+		{ "", false, false },
+		{ "800000000000", false, false },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint64_t start, end;
+		bool is_reservation = false;
+		ck_assert_msg(instruction_base_parse_mapping(cases[i].line, LOW + 5, &start, &end, &is_reservation) ==
+				      cases[i].contains,
+			      "case %zu", i);
+		ck_assert_msg(!cases[i].contains || is_reservation == cases[i].is_reservation, "case %zu", i);
+	}
+}
+
+/* A reservation of this process, as a driver makes it, below 2^47. */
+TEST(the_instruction_base_is_found_among_the_mappings_of_the_process)
+{
+	struct instruction_bases bases = { 0 };
+	size_t size = TIB + TAIL;
+	char *reserved = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (reserved == MAP_FAILED)
+		return;
+	uint64_t base = ((uintptr_t)reserved + TAIL - 1) / TAIL * TAIL;
+	ck_assert_uint_eq(instruction_base_find(&bases, base + GIB4 + 0x1000), base + GIB4);
+	ck_assert_uint_eq(instruction_base_find(&bases, base + GIB4 + 0x2000), base + GIB4);
+	ck_assert_uint_eq(bases.searches, 1);
+	ck_assert_uint_eq(instruction_base_find(&bases, base + 0x1000), base);
+	ck_assert_uint_eq(instruction_base_find(&bases, base + 2 * GIB4), 0);
+	/* Memory of the program, no memory at all, and where drivers are without a reservation. */
+	ck_assert_uint_eq(instruction_base_find(&bases, (uintptr_t)&bases), 0);
+	ck_assert_uint_eq(instruction_base_find(&bases, 0), 0);
+	ck_assert_uint_eq(instruction_base_find(&bases, LOW * 3), 0);
+	ck_assert_uint_eq(instruction_base_find(&bases, LOW + GIB4 + 7), LOW + GIB4);
+	munmap(reserved, size);
+}
 
 TEST(a_map_finds_what_is_in_it)
 {

@@ -250,6 +250,7 @@ void announce_kernel(struct announcer *announcer, struct kernel *kernel, uintptr
 	struct module *module = kernel->module;
 	if (kernel_address(announcer, module, handle, &address))
 		kernel->address = image_address(address);
+	kernel->instruction_base = instruction_base_find(&announcer->bases, kernel->address);
 	module_announce(announcer, module);
 	if (kernel->owns_module)
 		kernel_announce(announcer, kernel);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "instruction_base.h"
 #include "level_zero.h"
 #include "opencl.h"
 #include "private_files.h"
@@ -30,6 +31,7 @@ struct announcer {
 	kernel_get_base_address *base_address; /* NULL: the driver does not support it */
 	kernel_get_binary *binary;
 	struct private_files files;
+	struct instruction_bases bases;
 };
 
 /* calls, opencl and registry are borrowed. */

@@ -44,15 +44,6 @@ void listeners_check(void)
 		announcer_check(&tracer.announcer);
 }
 
-/*
- * The driver keeps all code of a process in one heap of 4 GiB whose start is the instruction base. Heaps are aligned to
- * their size where addresses have 48 bits.
- */
-static uint64_t instruction_base(uint64_t address)
-{
-	return address & ~UINT64_C(0xffffffff);
-}
-
 void launch_report(struct thread *thread, struct kernel *kernel, uintptr_t handle, uint64_t recording,
 		   struct stack_chain stack)
 {
@@ -62,7 +53,7 @@ void launch_report(struct thread *thread, struct kernel *kernel, uintptr_t handl
 		announce_kernel(&tracer.announcer, kernel, handle);
 	/* NULL temporarily, while another thread destroys the kernel and a new one takes its place. */
 	const struct module *module = __atomic_load_n(&kernel->module, __ATOMIC_RELAXED);
-	uint64_t number = module ? module->number : 0, base = instruction_base(kernel->address);
+	uint64_t number = module ? module->number : 0, base = kernel->instruction_base;
 	if (level_zero_launch_kernel_semaphore > 0)
 		probe_launch_kernel(base, kernel->address, kernel->size, kernel->name, number, recording,
 				    stack.identity, stack.innermost);

@@ -42,6 +42,7 @@ struct kernel {
 	_Atomic uint32_t prepared; /* epoch in which the rest was set and the module announced; 0 if never */
 	uint64_t address;          /* 0 if unknown */
 	uint64_t size;             /* 0 if unknown */
+	uint64_t instruction_base; /* 0 if unknown */
 };
 
 /* A launch of a mutable list whose kernel the program may change: a recording of its own, and a new one then. */

@@ -5,7 +5,7 @@ import time
 
 from . import double, expected
 from .known import KNOWN, PACE, all_kernels, check_one, sites
-from .launcher import ENDLESS, HEAP_MASK, Launcher
+from .launcher import ENDLESS, Launcher
 from .profile import BUILD, SOURCE, Ended, Profile, Wrong, check, wanted_of
 
 FIVE_SITES = {'embedding_rotate': 1, 'attention_scores': 2, 'feed_forward_up': 4, 'feed_forward_gelu': 8,
@@ -69,7 +69,7 @@ def many_kernels(product):
     for load in range(loads):
         for name, (start, _size) in places[load].items():
             instructions = KNOWN.code(product)[name]
-            addresses += [(start & HEAP_MASK) + instruction.offset
+            addresses += [start + instruction.offset
                           for instruction in instructions[load % len(instructions)::loads]]
     with Profile(product, KNOWN.rows(product, addresses, cores='0'), [PACE]) as profile:
         program = profile.launcher(*arguments)
@@ -107,7 +107,7 @@ def another_module(product):
     places = KNOWN.kernels(product, *arguments)
 
     def instructions_of(load):
-        return {(start & HEAP_MASK) + instruction.offset: (name, instruction.offset)
+        return {start + instruction.offset: (name, instruction.offset)
                 for name, (start, _size) in places[load].items() for instruction in KNOWN.code(product)[name]}
     before = {load: instructions_of(load) for load in places}
     pairs = ((earlier, later) for later in sorted(places) for earlier in range(later))

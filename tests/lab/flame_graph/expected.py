@@ -3,14 +3,13 @@
 from collections import Counter
 
 from .judge import Expected
-from .launcher import HEAP_MASK
 
 
 def row_addresses(code, kernels, names, step):
     """Addresses of rows: every step-th instruction of these kernels, and the last. kernels: {name: (address, size)}."""
     addresses = []
     for name in names:
-        start = kernels[name][0] & HEAP_MASK
+        start = kernels[name][0]
         offsets = [instruction.offset for instruction in code[name]]
         addresses += [start + offset for offset in sorted({*offsets[::step], offsets[-1]})]
     return addresses
@@ -19,7 +18,7 @@ def row_addresses(code, kernels, names, step):
 def find(code, truth, pid, load, address):
     """-> (kernel's name, instruction) of a row's address in a process and load; None when no code is there."""
     for name, (start, size) in truth.kernels[pid, load].items():
-        offset = address - (start & HEAP_MASK)
+        offset = address - start
         if 0 <= offset < size:
             return next(((name, instruction) for instruction in code[name] if instruction.offset == offset), None)
     return None

@@ -6,6 +6,8 @@ import re
 import subprocess
 from collections import Counter, defaultdict
 
+from . import heaps
+
 APPENDS = {'zeCommandListAppendLaunchKernel': 'append_launch',
            'zeCommandListAppendLaunchCooperativeKernel': 'append_cooperative',
            'zeCommandListAppendLaunchKernelIndirect': 'append_indirect',
@@ -16,24 +18,24 @@ APPENDS = {'zeCommandListAppendLaunchKernel': 'append_launch',
 # Turns until the program is led to its end; should nobody do that, it ends by itself.
 ENDLESS = '--duration', 120000
 
-# Rows of the layouts for 29 bits have addresses relative to the instruction heap: 4 GiB, at a multiple of that.
-HEAP_MASK = 0xffffffff
-
 
 class Truth:
-    """Where kernels are, and from which stacks they are launched; a place is (layer, site, append function)."""
+    """Where kernels are in the instruction heap, to which rows of the layouts for 29 bits are relative, and from which
+    stacks they are launched; a place is (layer, site, append function)."""
 
     def __init__(self, text=''):
         self.modules = {}  # (pid, load) -> {module: (address, size)}
         self.kernels = {}  # (pid, load) -> {kernel: (address, size)}
         self.launches = defaultdict(Counter)  # (pid, load, kernel) -> {place: how often it ran}
+        starts = heaps.read_reservations(text)
         for line in text.splitlines():
             kind, *words = line.split('\t')
             if kind in ('kernel', 'module'):
                 pid, load, module, name, address, size = words
                 places = self.kernels if kind == 'kernel' else self.modules
+                start = int(address, 16)
                 places.setdefault((int(pid), int(load)), {})[name if kind == 'kernel' else module] = (
-                    int(address, 16), int(size))
+                    start and start - heaps.base(starts.get(int(pid), []), start), int(size))
             elif kind == 'launch':
                 pid, load, _thread, _name, layer, site, call, kernel, _appended, executed = words
                 self.launches[int(pid), int(load), kernel][layer, site, APPENDS[call]] += int(executed)

@@ -2,6 +2,8 @@
 /* Prints the truth: modules and kernels with their addresses, and who launched what, how often. */
 #include "truth.h"
 
+#include "reservations.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 
 static void places_print(FILE *file, const struct options *options, unsigned number, const struct load *load)
 {
+	reservations_print(file);
 	for (unsigned i = 0; i < MODULE_COUNT; i++)
 		fprintf(file, "module\t%d\t%u\t%s\t%s\t%#" PRIx64 "\t%" PRIu64 "\n", getpid(), number, module_names[i],
 			options->native[i] ? "native" : "spirv", load->modules[i].address, load->modules[i].size);

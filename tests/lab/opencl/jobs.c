@@ -13,7 +13,8 @@
  *   --print-source                      prints the second program's source, for such a file, and does nothing else
  *   --invalid                           builds only a program with an error
  *   --no-addresses                      asks for no addresses, for which OpenCL on Level Zero crashes
- * Prints lines of words between tabs: "kernel" PID NAME ADDRESS and "launch" PID THREAD SITE KERNEL COUNT. Nothing
+ * Prints lines of words between tabs: "reservation" (reservations.h), "kernel" PID NAME ADDRESS and "launch" PID THREAD
+ * SITE KERNEL COUNT. Nothing
  * executes without a GPU, so that the program never waits for one.
  */
 #include <dlfcn.h>
@@ -31,6 +32,8 @@
 
 #define CL_TARGET_OPENCL_VERSION 300
 #include <CL/cl_icd.h>
+
+#include "reservations.h"
 
 #define KERNEL_GPU_ADDRESS 0x10010 /* CL_KERNEL_BINARY_GPU_ADDRESS_INTEL */
 #define DRIVER "/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so"
@@ -356,6 +359,7 @@ static void line_await(struct worker *worker, cl_command_queue queue)
 	for (int i = 0; i < KERNELS; i++)
 		CHECK(cl->clEnqueueNDRangeKernel(queue, worker->kernels[i], 1, NULL, &size, NULL, 0, NULL, NULL));
 	if (pthread_barrier_wait(&all_loaded) == PTHREAD_BARRIER_SERIAL_THREAD) {
+		reservations_print(stdout);
 		printf("waits\t%d\n", getpid());
 		fflush(stdout);
 	}

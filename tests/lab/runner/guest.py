@@ -105,7 +105,7 @@ class Guest:
                                           for name, value in {**standard, 'LAB_KEEP': KEPT, **environment}.items()))
         self.write('visible', ''.join(f'{path}\n' for path in visible))
         modules = folder / 'lib/modules' / kernels.version_in(folder)
-        self.line = [*command, '-accel', 'tcg,thread=multi', '-cpu', PROCESSOR, '-smp', '2',
+        self.line = [*command, '-accel', 'tcg,thread=multi', '-cpu', PROCESSOR + kernel.processor, '-smp', '2',
                      '-m', str(MEMORY_MIB), '-nographic', '-no-reboot', '-nic', 'none',
                      '-kernel', str(image), '-initrd', str(disk),
                      '-append', KERNEL_ARGUMENTS,

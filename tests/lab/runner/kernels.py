@@ -13,6 +13,8 @@ class Kernel:
     name: str
     suite: str
     builder: str  # 'machine': its headers are for the compiler of Debian 12; 'chroot': for that of sid; '': nobody
+    base: str = ''  # the kernel whose packages these are, when it has them from another one
+    processor: str = ''  # features that the guest's processor has besides
 
     def _make(self, folder):
         archive = pieces.Archive(self.suite)
@@ -37,7 +39,7 @@ class Kernel:
                                     encoding='utf-8')
 
     def piece(self):
-        return f'kernels/{self.name}'
+        return f'kernels/{self.base or self.name}'
 
     def folder(self):
         """The unpacked kernel, fetched when it is not there."""
@@ -52,8 +54,10 @@ KERNELS = {kernel.name: kernel for kernel in (
     Kernel('6.1', 'bookworm', ''),
     Kernel('6.12', 'bookworm-backports', 'machine'),
     Kernel('newest', 'sid', 'chroot'),
+    # Page tables of five levels: programs can have addresses above 2^47.
+    Kernel('newest-la57', 'sid', 'chroot', base='newest', processor=',+la57'),
 )}
-DEFAULT = ('6.12', 'newest')
+DEFAULT = ('6.12', 'newest', 'newest-la57')
 
 
 def version_in(folder):
@@ -94,7 +98,7 @@ def build_module(kernel, source, build, double):
             pieces.build(pieces.command, 'make', '-C', headers, *arguments)
         else:
             pieces.build(chroot.command, ['make', '-C', f'/lib/modules/{kernel.version()}/build', *arguments], writable=[new])
-    made = pieces.piece(f'doubles/{kernel.name}-{double}', f'{kernel.version()} {pieces.digest(sources)}\n', make)
+    made = pieces.piece(f'doubles/{kernel.base or kernel.name}-{double}', f'{kernel.version()} {pieces.digest(sources)}\n', make)
     result = modules_folder(kernel, build)
     result.mkdir(parents=True, exist_ok=True)
     for module in made.glob('*.ko'):

@@ -36,7 +36,7 @@ sys.path[:0] = [str(HERE), str(HERE / 'demo'), str(HERE.parent / 'cli')]
 import capture_file
 import stall_model
 from flame_graph import double
-from flame_graph.launcher import HEAP_MASK
+from flame_graph import heaps
 from flame_graph.profile import BUILD, SOURCE, TRACER
 from harness import npu_double
 from harness.cases import check, named, run, started
@@ -117,7 +117,7 @@ def gpu_scenario(kernels, launches, busy, period):
         rows = stall_model.rows(launches, busy * ROWS_PER_MS, SAMPLES, token)
         for number, (kernel, offset, counts) in enumerate(rows):
             moment = round(1000 * (token * period + busy * number / len(rows)))
-            address = (kernels[kernel][0] & HEAP_MASK) + offset
+            address = kernels[kernel][0] - heaps.base([], kernels[kernel][0]) + offset
             reasons = ' '.join(f'{reason} {count}' for reason, count in counts.items())
             lines.append(f'row at {moment}us gt 0 core 0-3 address {address:#x} {reasons}')
     return '\n'.join([*lines, 'end', ''])
