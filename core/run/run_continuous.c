@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/priority.h"
@@ -23,8 +24,15 @@
 /* Restarts because of memory that follow each other faster are a finding. */
 #define RENEWAL_MIN (3600 * NANOSECONDS_PER_SECOND)
 
+/* A file that runs write to. */
+struct written_file {
+	char *path;
+	uint32_t runs;
+};
+
 struct series {
 	const struct run_parts *parts;
+	ARRAY(struct written_file) files;
 	struct run *run;     /* the current one; NULL: none */
 	struct run *earlier; /* the previous run, while thread ends it; NULL: none */
 	pthread_t thread;
@@ -61,11 +69,44 @@ static void free_run(struct run *run)
 	free(run);
 }
 
+static struct written_file *find_file(const struct series *series, const char *path)
+{
+	for (size_t i = 0; i < series->files.count; i++)
+		if (!strcmp(series->files.items[i].path, path))
+			return &series->files.items[i];
+	return NULL;
+}
+
+/* Gives files of a run another name where an earlier run of this process wrote a file of that name, which is kept. */
+static void number_files(struct series *series, const struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		struct output_target *output = &run->setup.sinks.items[i]->output;
+		if (!output->path || output->is_null_device || output_target_is_stream(output))
+			continue;
+		struct written_file *file = find_file(series, output->path);
+		struct written_file added = { .path = file ? NULL : strdup(output->path) };
+		if (added.path && array_push(&series->files, added))
+			file = &series->files.items[series->files.count - 1];
+		else
+			free(added.path);
+		output->run = file ? ++file->runs : 0;
+	}
+}
+
+static void free_files(struct series *series)
+{
+	for (size_t i = 0; i < series->files.count; i++)
+		free(series->files.items[i].path);
+	array_free(&series->files);
+}
+
 /* Starts a run while no other is running. since: when the previous one stopped; 0: there was none. */
-static enum exit_status begin(struct run *run, uint64_t since, struct error *error)
+static enum exit_status begin(struct series *series, struct run *run, uint64_t since, struct error *error)
 {
 	enum exit_status status = run_configure(run, error);
 	if (status == EXIT_STATUS_COMPLETE) {
+		number_files(series, run);
 		run_install(run);
 		if (run_prepare(run, error) || run_start(run, error))
 			status = EXIT_STATUS_FAILED;
@@ -135,7 +176,7 @@ static void go_back(struct series *series, struct run *failed, struct run *earli
 		log_set_level(IAPROF_LOG_WARNING + earlier->configuration->verbosity);
 		series->run = new_run(series, earlier->configuration, STEAL_POINTER(earlier->own_configuration));
 		if (series->run)
-			series->status = begin(series->run, earlier->stopped_at, &again);
+			series->status = begin(series, series->run, earlier->stopped_at, &again);
 	}
 	free_run(failed);
 	free_run(earlier);
@@ -161,6 +202,7 @@ static void start_sinks(struct series *series)
 	struct error error = { 0 };
 	struct run *earlier = join_earlier(series);
 	run_budget_begin_anew(series->run);
+	number_files(series, series->run);
 	if (!run_start_sinks(series->run, &error)) {
 		collector_thread_release_sinks(series->run->collector);
 		free_run(earlier);
@@ -190,7 +232,7 @@ static int change_in_turn(struct series *series, struct run *next, struct error 
 	note_result(series, earlier);
 	next->budget_before = earlier->budget.control;
 	series->run = NULL;
-	if (begin(next, earlier->stopped_at, error) != EXIT_STATUS_COMPLETE) {
+	if (begin(series, next, earlier->stopped_at, error) != EXIT_STATUS_COMPLETE) {
 		go_back(series, next, earlier, error);
 		return 0;
 	}
@@ -213,7 +255,7 @@ static int change(struct series *series, struct run *next, struct error *error)
 	if (must_wait(earlier) || next->configuration->command)
 		return change_in_turn(series, next, error);
 	next->budget_before = earlier->budget.control;
-	int result = run_prepare_beside(next, earlier, error);
+	int result = run_prepare_beside(next, earlier, series->is_signalled, error);
 	run_budget_begin_anew(result ? earlier : next);
 	if (result)
 		return result;
@@ -359,14 +401,17 @@ enum exit_status run_continuous(const struct configuration *configuration, const
 	series.run = new_run(&series, configuration, NULL);
 	if (!series.run)
 		error_set(&error, ENOMEM, "out of memory");
-	series.status = series.run ? begin(series.run, 0, &error) : EXIT_STATUS_FAILED;
+	series.status = series.run ? begin(&series, series.run, 0, &error) : EXIT_STATUS_FAILED;
 	if (error.text[0])
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
-	if (series.status != EXIT_STATUS_COMPLETE) {
+	enum exit_status status = series.status;
+	if (status != EXIT_STATUS_COMPLETE) {
 		free_run(series.run);
-		return series.status;
+	} else {
+		while (series.run && run_until_end(series.run, is_interrupted, &series))
+			attend(&series);
+		status = finish(&series);
 	}
-	while (series.run && run_until_end(series.run, is_interrupted, &series))
-		attend(&series);
-	return finish(&series);
+	free_files(&series);
+	return status;
 }

@@ -76,16 +76,21 @@ static const char *file_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Returns the target's path with the variant before its extension: profile.cpu.folded. */
+/*
+ * Returns the target's path with the variant and the number of a later run before its extension: profile.cpu.2.folded.
+ */
 static char *path_of_variant(const struct output_target *target, const char *variant)
 {
-	if (!variant)
+	if (!variant && target->run <= 1)
 		return strdup(target->path);
-	char safe[64];
+	char safe[80], number[16] = "";
 	size_t length = 0;
-	for (; variant[length] && length < sizeof safe - 1; length++)
+	for (; variant && variant[length] && length < 63; length++)
 		safe[length] = variant[length] == '/' || (unsigned char)variant[length] <= ' ' ? '_' : variant[length];
 	safe[length] = '\0';
+	if (target->run > 1)
+		snprintf(number, sizeof number, "%s%" PRIu32, variant ? "." : "", target->run);
+	strcat(safe, number);
 	const char *dot = strrchr(file_of(target->path), '.');
 	return dot && dot != file_of(target->path)
 		       ? format_new("%.*s.%s%s", (int)(dot - target->path), target->path, safe, dot)

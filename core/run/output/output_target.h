@@ -16,6 +16,7 @@ struct output_target {
 	bool is_null_device;
 	bool opened_stream;
 	bool is_private; /* files are readable only by their owner */
+	uint32_t run;    /* of those of this process that write to this path, from 1; 0: the only one */
 	/*
 	 * Returns the CLOCK_MONOTONIC time in ns until which a write that has waited for its reader since the given
 	 * time may wait; UINT64_MAX, or a NULL callback: no limit. Any thread.
