@@ -127,10 +127,11 @@ void run_release(struct run *run);
 void run_discard(struct run *run);
 
 /*
- * run_switch.c: prepares a run in this thread while another thread runs the loop of an earlier one. Returns 0, or a
- * negative errno after run_discard(next).
+ * run_switch.c: prepares a run in this thread while another thread runs the loop of an earlier one. wants_all: also
+ * fails if a plugin in a process of its own does, without which a run can go on. Returns 0, or a negative errno after
+ * run_discard(next).
  */
-int run_prepare_beside(struct run *next, struct run *earlier, struct error *error);
+int run_prepare_beside(struct run *next, struct run *earlier, bool wants_all, struct error *error);
 /*
  * Stops the sources of the earlier run and starts those of the next one, whose data states the gap. Its sinks are not
  * started yet. The earlier run cannot continue, whatever is returned.

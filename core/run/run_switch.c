@@ -43,7 +43,16 @@ static void end_turning(struct turning *turning)
 	pthread_join(turning->thread, NULL);
 }
 
-static int prepare(struct run *next, struct error *error)
+/* Returns an error if one of them, in a process of its own, has failed already. */
+static int refuse_failed(struct instance *const *instances, size_t count, struct error *error)
+{
+	for (size_t i = 0; i < count; i++)
+		if (instance_is_dead(instances[i]))
+			return error_set(error, EIO, "%s failed while it was prepared", instances[i]->name);
+	return 0;
+}
+
+static int prepare(struct run *next, bool wants_all, struct error *error)
 {
 	if (run_configure(next, error))
 		return error->text[0] ? error->code : error_set(error, EIO, "it cannot be started");
@@ -53,18 +62,22 @@ static int prepare(struct run *next, struct error *error)
 	/* Its events since then are in rings. */
 	if (!result && next->engine)
 		result = next->functions->scan(next->engine, error);
+	if (!result && wants_all)
+		result = refuse_failed(next->setup.sources.items, next->setup.sources.count, error);
+	if (!result && wants_all)
+		result = refuse_failed(next->setup.sinks.items, next->setup.sinks.count, error);
 	/* By a signal, which ends both. */
 	return result || !run_is_ending(next) ? result : error_set(error, ECANCELED, "interrupted");
 }
 
-int run_prepare_beside(struct run *next, struct run *earlier, struct error *error)
+int run_prepare_beside(struct run *next, struct run *earlier, bool wants_all, struct error *error)
 {
 	struct turning turning = { .run = earlier };
 	int result = thread_start(&turning.thread, turn, &turning);
 	if (result)
 		return error_set(error, result, "cannot start a thread: %s", strerror(result));
 	priority_lower_thread();
-	result = prepare(next, error);
+	result = prepare(next, wants_all, error);
 	if (result)
 		run_discard(next);
 	end_turning(&turning);

@@ -137,7 +137,13 @@ __attribute__((format(printf, 2, 0))) static int log_print(enum libbpf_print_lev
 struct bpf_log bpf_log_begin(const struct iaprof_host *host)
 {
 	struct bpf_log log = { .outer_host = log_host };
+	sigset_t waiting;
 
+	sigemptyset(&waiting);
+	sigaddset(&waiting, SIGHUP);
+	sigaddset(&waiting, SIGINT);
+	sigaddset(&waiting, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &waiting, &log.outer_signals);
 	log_host = host;
 	log.outer_print = libbpf_set_print(log_print);
 	return log;
@@ -147,6 +153,7 @@ void bpf_log_end(struct bpf_log *log)
 {
 	libbpf_set_print(log->outer_print);
 	log_host = log->outer_host;
+	pthread_sigmask(SIG_SETMASK, &log->outer_signals, NULL);
 }
 
 uint32_t bpf_processor_count(void)

@@ -2,6 +2,7 @@
 /* Shared code of the plugins that load BPF programs; a static library. */
 #pragma once
 
+#include <signal.h>
 #include <bpf/libbpf.h>
 #include <iaprof/host.h>
 
@@ -48,11 +49,13 @@ int bpf_map_sizes_set(const struct iaprof_host *host, const struct bpf_map_size 
 
 /*
  * Between the two calls, libbpf's messages on this thread go to host->log() at debug level. libbpf has one log function
- * per process, which is restored afterwards: call no callbacks in between.
+ * per process, which is restored afterwards: call no callbacks in between. Signals that end or reload a run wait
+ * meanwhile: with one pending, Linux does not verify a program (EAGAIN, kernel/bpf/verifier.c).
  */
 struct bpf_log {
 	const struct iaprof_host *outer_host;
 	libbpf_print_fn_t outer_print;
+	sigset_t outer_signals;
 };
 struct bpf_log bpf_log_begin(const struct iaprof_host *host);
 void bpf_log_end(struct bpf_log *log);
