@@ -98,6 +98,16 @@ CALLBACK(kernel_destroying)
 	errno = error;
 }
 
+CALLBACK(drivers_found)
+{
+	UNUSED_DATA;
+	(void)arguments;
+	(void)result;
+	callbacks_saw_call = true;
+}
+
+__thread bool callbacks_saw_call;
+
 /* Callbacks to register; a loader may lack the newer ones. */
 static const struct callback callbacks[] = {
 #define BEFORE(function, callback)                                                                                     \
@@ -139,6 +149,7 @@ static const struct callback callbacks[] = {
 	AFTER(CommandListGetNextCommandIdWithKernelsExp, command_has_number_and_kernels),
 	AFTER(CommandListUpdateMutableCommandKernelsExp, kernels_changed),
 	AFTER(DriverGetExtensionFunctionAddress, extension_found),
+	AFTER(DriverGet, drivers_found),
 #undef BEFORE
 #undef AFTER
 };

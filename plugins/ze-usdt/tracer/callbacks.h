@@ -3,6 +3,7 @@
 #ifndef ZE_TRACER_CALLBACKS_H
 #define ZE_TRACER_CALLBACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "level_zero.h"
@@ -12,6 +13,9 @@ struct callback {
 	zel_tracer_reg_t when;
 	traced_callback *callback;
 };
+
+/* Set on a thread that has called zeDriverGet() of a loader that is traced. */
+extern __thread bool callbacks_saw_call;
 
 const struct callback *callbacks_list(size_t *count);
 

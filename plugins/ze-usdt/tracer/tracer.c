@@ -49,10 +49,8 @@ int tracer_prepare(void *(*find)(void *library, const char *name), const char *c
 	return error;
 }
 
-static void calls_find(void *library, void *(*find)(void *library, const char *name))
+static void calls_find(struct level_zero *calls, void *library, void *(*find)(void *library, const char *name))
 {
-	struct level_zero *calls = &tracer.calls;
-
 #define FIND(function) calls->function = (__typeof__(calls->function))find(library, #function)
 	FIND(zelTracerCreate);
 	FIND(zelTracerDestroy);
@@ -72,10 +70,10 @@ static void calls_find(void *library, void *(*find)(void *library, const char *n
 }
 
 /* Registers the callbacks. Only an initialised loader provides a tracer. */
-static int callbacks_register(void *library, void *(*find)(void *library, const char *name))
+static int callbacks_register(const struct level_zero *calls, void *library,
+			      void *(*find)(void *library, const char *name))
 {
 	const zel_tracer_desc_t description = { .stype = ZEL_STRUCTURE_TYPE_TRACER_DESC, .pUserData = &tracer };
-	struct level_zero *calls = &tracer.calls;
 	zel_tracer_handle_t handle;
 	unsigned registered = 0;
 	size_t count;
@@ -99,36 +97,76 @@ static int callbacks_register(void *library, void *(*find)(void *library, const 
 	return 0;
 }
 
-static int begin(void *(*find)(void *library, const char *name))
+static bool is_traced(const void *library)
 {
-	static const char *const left_out[] = { "libze_loader.so", "libze_tracing_layer.so",
-						"libze_validation_layer.so" };
+	for (unsigned i = 0; i < tracer.loader_count; i++)
+		if (tracer.loaders[i] == library)
+			return true;
+	return false;
+}
+
+/* Copies that open their layers by name share the tracing layer, and the callbacks that are registered in it. */
+static bool shares_layer(const struct level_zero *calls)
+{
+	uint32_t count = 0;
+
+	if (tracer.loader_count == 0 || !calls->zeDriverGet)
+		return false;
+	if (calls->zelEnableTracingLayer)
+		calls->zelEnableTracingLayer();
+	callbacks_saw_call = false;
+	calls->zeDriverGet(&count, NULL);
+	return callbacks_saw_call;
+}
+
+/* Returns 1 if its reference is to be kept: callbacks are registered in it, and stand-ins call it. */
+static int loader_add(void *library, void *(*find)(void *library, const char *name))
+{
+	static const char *const left_out[] = { "libze_loader", "libze_tracing_layer", "libze_validation_layer" };
+
+	if (is_traced(library))
+		return 0;
+	if (tracer.loader_count == LOADERS_MAX)
+		return -ENOSPC;
+	struct level_zero calls = { 0 };
+	calls_find(&calls, library, find);
+	/* No callback reads them before it is registered. */
+	if (tracer.loader_count == 0)
+		tracer.calls = calls;
+	int error = tracer_prepare(find, left_out, sizeof left_out / sizeof *left_out);
+	if (error == 0 && !shares_layer(&calls))
+		error = callbacks_register(&calls, library, find);
+	if (error)
+		return error;
+	tracer.loaders[tracer.loader_count++] = library;
+	return 1;
+}
+
+static int begin(void *(*find)(void *library, const char *name), const char *path, const char *name, const void *init)
+{
 	void *(*open_library)(const char *, int) = (void *(*)(const char *, int))find(RTLD_DEFAULT, "dlopen");
 	int (*close_library)(void *) = (int (*)(void *))find(RTLD_DEFAULT, "dlclose");
 
 	if (!open_library || !close_library)
 		return -ENOSYS;
-	/* Never closed: callbacks are registered in it. */
-	void *library = open_library(LEVEL_ZERO_LOADER, RTLD_NOW | RTLD_NOLOAD);
+	void *library = open_library(path ? path : LEVEL_ZERO_LOADER, RTLD_NOW | RTLD_NOLOAD);
 	if (!library)
 		return -ENOENT;
-	calls_find(library, find);
-	int error = tracer_prepare(find, left_out, sizeof left_out / sizeof *left_out);
-	if (error == 0)
-		error = callbacks_register(library, find);
-	if (error)
+	/* A copy of this path may be in another namespace as well. */
+	int result = init && find(library, name) != init ? -ENOENT : loader_add(library, find);
+	if (result != 1)
 		close_library(library);
-	return error;
+	return result == 1 ? 0 : result;
 }
 
-int tracer_start(void *(*find)(void *library, const char *name))
+int tracer_start(void *(*find)(void *library, const char *name), const char *path, const char *name, const void *init)
 {
-	int state = TRACER_OFF;
+	int state = atomic_load(&tracer.state);
 
-	if (!atomic_compare_exchange_strong(&tracer.state, &state, TRACER_STARTING))
-		return state == TRACER_RUNNING ? 0 : -EBUSY;
-	int error = begin(find);
-	atomic_store(&tracer.state, error ? TRACER_OFF : TRACER_RUNNING);
+	if (state == TRACER_STARTING || !atomic_compare_exchange_strong(&tracer.state, &state, TRACER_STARTING))
+		return -EBUSY;
+	int error = begin(find, path, name, init);
+	atomic_store(&tracer.state, tracer.loader_count ? TRACER_RUNNING : TRACER_OFF);
 	return error;
 }
 
