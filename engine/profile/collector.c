@@ -50,6 +50,7 @@ struct collector *collector_new(const struct collector_options *options)
 		collector->options.hold = CORRELATOR_HOLD;
 	if (options->continuous)
 		intern_limit_strings(options->intern, STRINGS_MAX);
+	collector_subscribe(collector);
 	collector->results = (struct result_stream){ .intern = options->intern, .is_read = options->records };
 	collector->facts.intern = collector->devices.intern = options->intern;
 	collector->times.resolution = options->time_resolution;

@@ -32,8 +32,11 @@ void collector_add_loss(struct collector *collector, const char *source, const c
 		time_table_add(&collector->times, stack, value_type, begin, end, value);
 }
 
-static void take_sample(struct collector *collector, const struct iaprof_record_sample *sample)
+/* Stages: what is done with a record. */
+
+static void take_sample(struct collector *collector, const void *record)
 {
+	const struct iaprof_record_sample *sample = record;
 	if (cpu_samples_take(&collector->cpu_samples, sample))
 		device_gaps_take_sample(&collector->gaps, sample);
 	else
@@ -46,8 +49,9 @@ static void take_sample(struct collector *collector, const struct iaprof_record_
 }
 
 /* Calls with a node in the call tree are part of the profile. */
-static void take_call(struct collector *collector, const struct iaprof_record_call *call)
+static void take_call(struct collector *collector, const void *record)
 {
+	const struct iaprof_record_call *call = record;
 	bool has_node = call->header.size >= sizeof *call && call->node;
 	uint32_t node = has_node ? call_tree_find(&collector->calls, call->header.source, call->node) : CALL_NONE;
 	if (collector->options.activity)
@@ -72,11 +76,16 @@ static void take_call(struct collector *collector, const struct iaprof_record_ca
 					   call->first_time, call->header.time, call->count, 0);
 }
 
-/* A replay uses the names that were resolved when the run was recorded. */
-static void take_event_stack(struct collector *collector, uint32_t stack, uint32_t pid, uint64_t time)
+static void resolve_launch_stack(struct collector *collector, const void *record)
 {
-	if (collector->options.records)
-		event_stacks_add(&collector->event_stacks, stack, pid, time);
+	const struct iaprof_record_launch *launch = record;
+	event_stacks_add(&collector->event_stacks, launch->user_stack, launch->pid, launch->header.time);
+}
+
+static void resolve_call_stack(struct collector *collector, const void *record)
+{
+	const struct iaprof_record_call *call = record;
+	event_stacks_add(&collector->event_stacks, call->user_stack, call->pid, call->header.time);
 }
 
 static void count_definition(struct collector *collector, int result)
@@ -87,22 +96,53 @@ static void count_definition(struct collector *collector, int result)
 		collector_count_out_of_memory(collector, 1);
 }
 
-static void take_process(struct collector *collector, const struct iaprof_record_process *record)
+static void count_stored(struct collector *collector, bool is_stored)
 {
-	if (process_table_event(collector->processes, record, collector_text(collector, record->name),
-				collector->options.live))
+	if (!is_stored)
 		collector_count_out_of_memory(collector, 1);
-	if (record->event != IAPROF_PROCESS_NAME && record->event != IAPROF_PROCESS_EXIT)
+}
+
+static void take_process(struct collector *collector, const void *record)
+{
+	const struct iaprof_record_process *process = record;
+	count_stored(collector,
+		     !process_table_event(collector->processes, process, collector_text(collector, process->name),
+					  collector->options.live));
+	if (process->event != IAPROF_PROCESS_NAME && process->event != IAPROF_PROCESS_EXIT)
 		collector->statistics.processes++;
-	if (record->event == IAPROF_PROCESS_EXEC || record->event == IAPROF_PROCESS_EXIT) {
-		device_code_end_process(collector->device_code, record->pid, record->header.time);
-		correlator_end_process(collector->correlator, record->pid, record->header.time);
+	if (process->event == IAPROF_PROCESS_EXEC || process->event == IAPROF_PROCESS_EXIT) {
+		device_code_end_process(collector->device_code, process->pid, process->header.time);
+		correlator_end_process(collector->correlator, process->pid, process->header.time);
 	}
 }
 
-/* Adds the recorded run's attributed samples. If the capture lost a definition, they still count in the total. */
-static void take_profile_value(struct collector *collector, const struct iaprof_record_profile_value *record)
+static void take_mapping(struct collector *collector, const void *record)
 {
+	const struct iaprof_record_mapping *mapping = record;
+	count_stored(collector,
+		     !process_table_mapping(collector->processes, mapping, collector_text(collector, mapping->path)));
+}
+
+static void take_metadata(struct collector *collector, const void *record)
+{
+	const struct iaprof_record_metadata *metadata = record;
+	run_metadata_take_metadata(&collector->facts, metadata->header.source, collector_text(collector, metadata->key),
+				   collector_text(collector, metadata->value));
+}
+
+static void take_lost(struct collector *collector, const void *record)
+{
+	const struct iaprof_record_lost *lost = record;
+	collector_add_loss(collector, run_metadata_source_name(&collector->facts, lost->header.source),
+			   collector_text(collector, lost->reason),
+			   run_metadata_find_value_type(&collector->facts, lost->value_type), lost->begin,
+			   lost->header.time, lost->count, lost->value);
+}
+
+/* Adds the recorded run's attributed samples. If the capture lost a definition, they still count in the total. */
+static void take_profile_value(struct collector *collector, const void *value)
+{
+	const struct iaprof_record_profile_value *record = value;
 	const struct replayed_stack *stack = replayed_stacks_find(&collector->replayed_stacks, record->stack);
 	uint32_t value_type = run_metadata_find_value_type(&collector->facts, record->value_type);
 	bool is_declared = value_type != LOSS_NO_VALUE_TYPE;
@@ -121,39 +161,10 @@ static void take_profile_value(struct collector *collector, const struct iaprof_
 		time_table_add(&collector->times, stack->stack, value_type, record->begin, record->end, record->value);
 }
 
-static void take_replayed(struct collector *collector, const struct iaprof_record *record)
-{
-	switch (record->type) {
-	case IAPROF_RECORD_FRAMES:
-		resolver_learn(collector->resolver, (const void *)record);
-		break;
-	case IAPROF_RECORD_MODULE:
-		resolver_learn_module(collector->resolver, (const void *)record);
-		break;
-	case IAPROF_RECORD_PROFILE_STACK:
-		if (!replayed_stacks_take(&collector->replayed_stacks, (const void *)record))
-			collector_count_out_of_memory(collector, 1);
-		break;
-	case IAPROF_RECORD_PROFILE_VALUE:
-		take_profile_value(collector, (const void *)record);
-		break;
-	default:
-		break;
-	}
-}
-
-/* In a live run, the ids are already those of the table. */
-static void take_string(struct collector *collector, const struct iaprof_record_string *record)
-{
-	if (collector->options.live)
-		result_stream_note_definition(&collector->results, record->id);
-	else
-		count_definition(collector, intern_define_string(collector->options.intern, record));
-}
-
 /* Passes a record to the correlator, or counts it as lost. */
-static void correlate(struct collector *collector, const struct iaprof_record *record)
+static void correlate(struct collector *collector, const void *correlated)
 {
+	const struct iaprof_record *record = correlated;
 	const struct iaprof_record_stall_sample *sample =
 		record->type == IAPROF_RECORD_STALL_SAMPLE ? (const void *)record : NULL;
 	const char *refused = unattributable_reason(&collector->facts, record);
@@ -165,110 +176,120 @@ static void correlate(struct collector *collector, const struct iaprof_record *r
 				   sample ? attribution_total(sample) : 1, 0);
 }
 
+#define STAGE(name, statement)                                                                                         \
+	static void name(struct collector *collector, const void *record)                                              \
+	{                                                                                                              \
+		statement;                                                                                             \
+	}
+
+STAGE(note_string,
+      result_stream_note_definition(&collector->results, ((const struct iaprof_record_string *)record)->id))
+STAGE(define_string, count_definition(collector, intern_define_string(collector->options.intern, record)))
+STAGE(define_stack, count_definition(collector, intern_define_stack(collector->options.intern, record)))
+STAGE(define_frame, count_definition(collector, intern_define_frame(collector->options.intern, record)))
+STAGE(define_call_function, count_definition(collector, call_tree_take_function(&collector->calls, record)))
+STAGE(define_call_node, count_definition(collector, call_tree_take_node(&collector->calls, record)))
+STAGE(learn_frames, resolver_learn(collector->resolver, record))
+STAGE(learn_module, resolver_learn_module(collector->resolver, record))
+STAGE(take_source, count_stored(collector, run_metadata_take_source(&collector->facts, record)))
+STAGE(take_value_type, run_metadata_take_value_type(&collector->facts, record))
+STAGE(take_counter, run_metadata_take_counter(&collector->facts, record))
+STAGE(take_counter_value, run_metadata_take_counter_value(&collector->facts, record))
+STAGE(take_histogram, histograms_take(&collector->histograms, record))
+STAGE(measure_job, histograms_take_job(&collector->histograms, record))
+STAGE(end_gap, device_gaps_take_job(&collector->gaps, record))
+STAGE(take_finding, findings_take(&collector->findings, record))
+STAGE(take_device, sampled_devices_take(&collector->devices, record))
+STAGE(load_code, device_code_take_code_object(collector->device_code, record))
+STAGE(unload_code, device_code_take_unload(collector->device_code, record))
+STAGE(load_kernel, device_code_take_kernel(collector->device_code, record))
+STAGE(count_launch, device_code_take_launch(collector->device_code, record))
+STAGE(place_activity, run_activity_take(&collector->activity, record))
+STAGE(take_profile_stack, count_stored(collector, replayed_stacks_take(&collector->replayed_stacks, record)))
+
+/* Runs in which a stage is needed: those that meet all conditions. */
+enum {
+	ALWAYS = 0,
+	LIVE = 1 << 0,
+	/* The ids of a live run are those of the tables, and its names and results are made here. */
+	REPLAYED = 1 << 1,
+	SENDS_RECORDS = 1 << 2,
+	HAS_ACTIVITY = 1 << 3,
+};
+
+/* What happens with records. Stages of a type are in the order of their calls. Other types are only for sinks. */
+static const struct subscription {
+	uint16_t type;
+	uint16_t conditions;
+	collector_stage *stage;
+} subscriptions[] = {
+	{ IAPROF_RECORD_STRING, LIVE, note_string },
+	{ IAPROF_RECORD_STRING, REPLAYED, define_string },
+	{ IAPROF_RECORD_STACK, REPLAYED, define_stack },
+	{ IAPROF_RECORD_NAMED_FRAME, REPLAYED, define_frame },
+	{ IAPROF_RECORD_SOURCE, ALWAYS, take_source },
+	{ IAPROF_RECORD_METADATA, ALWAYS, take_metadata },
+	{ IAPROF_RECORD_VALUE_TYPE, ALWAYS, take_value_type },
+	{ IAPROF_RECORD_PROCESS, ALWAYS, take_process },
+	{ IAPROF_RECORD_MAPPING, ALWAYS, take_mapping },
+	{ IAPROF_RECORD_SAMPLE, ALWAYS, take_sample },
+	{ IAPROF_RECORD_LAUNCH, SENDS_RECORDS, resolve_launch_stack },
+	{ IAPROF_RECORD_LAUNCH, ALWAYS, count_launch },
+	{ IAPROF_RECORD_LAUNCH, LIVE, correlate },
+	{ IAPROF_RECORD_CALL, SENDS_RECORDS, resolve_call_stack },
+	{ IAPROF_RECORD_CALL, ALWAYS, take_call },
+	{ IAPROF_RECORD_CALL_FUNCTION, ALWAYS, define_call_function },
+	{ IAPROF_RECORD_CALL_NODE, ALWAYS, define_call_node },
+	{ IAPROF_RECORD_COUNTER, ALWAYS, take_counter },
+	{ IAPROF_RECORD_COUNTER, HAS_ACTIVITY, place_activity },
+	{ IAPROF_RECORD_COUNTER, LIVE, correlate },
+	{ IAPROF_RECORD_COUNTER_VALUE, ALWAYS, take_counter_value },
+	{ IAPROF_RECORD_COUNTER_VALUE, HAS_ACTIVITY, place_activity },
+	{ IAPROF_RECORD_COUNTER_VALUE, LIVE, correlate },
+	{ IAPROF_RECORD_HISTOGRAM, ALWAYS, take_histogram },
+	{ IAPROF_RECORD_JOB, ALWAYS, measure_job },
+	{ IAPROF_RECORD_JOB, ALWAYS, end_gap },
+	{ IAPROF_RECORD_JOB, HAS_ACTIVITY, place_activity },
+	{ IAPROF_RECORD_JOB, LIVE, correlate },
+	{ IAPROF_RECORD_FINDING, ALWAYS, take_finding },
+	{ IAPROF_RECORD_LOST, ALWAYS, take_lost },
+	{ IAPROF_RECORD_DEVICE, ALWAYS, take_device },
+	{ IAPROF_RECORD_CODE_OBJECT, ALWAYS, load_code },
+	{ IAPROF_RECORD_CODE_OBJECT, LIVE, correlate },
+	{ IAPROF_RECORD_CODE_OBJECT_UNLOAD, ALWAYS, unload_code },
+	{ IAPROF_RECORD_KERNEL, ALWAYS, load_kernel },
+	{ IAPROF_RECORD_KERNEL, LIVE, correlate },
+	{ IAPROF_RECORD_STALL_REASON, LIVE, correlate },
+	{ IAPROF_RECORD_PROGRESS, LIVE, correlate },
+	{ IAPROF_RECORD_DEVICE_ACTIVITY, LIVE, correlate },
+	{ IAPROF_RECORD_STALL_SAMPLE, LIVE, correlate },
+	{ IAPROF_RECORD_FRAMES, REPLAYED, learn_frames },
+	{ IAPROF_RECORD_MODULE, REPLAYED, learn_module },
+	{ IAPROF_RECORD_PROFILE_STACK, REPLAYED, take_profile_stack },
+	{ IAPROF_RECORD_PROFILE_VALUE, REPLAYED, take_profile_value },
+};
+
+void collector_subscribe(struct collector *collector)
+{
+	const struct collector_options *options = &collector->options;
+	uint32_t met = (options->live ? LIVE : REPLAYED) | (options->records ? SENDS_RECORDS : 0) |
+		       (options->activity ? HAS_ACTIVITY : 0);
+	for (size_t i = 0; i < sizeof subscriptions / sizeof *subscriptions; i++) {
+		collector_stage **stage = collector->stages[subscriptions[i].type];
+		if (subscriptions[i].conditions & ~met)
+			continue;
+		while (*stage)
+			stage++;
+		*stage = subscriptions[i].stage;
+	}
+}
+
 static void take_record(struct collector *collector, const struct iaprof_record *record)
 {
-	switch (record->type) {
-	case IAPROF_RECORD_STRING:
-		take_string(collector, (const void *)record);
-		break;
-	case IAPROF_RECORD_STACK:
-		if (!collector->options.live)
-			count_definition(collector,
-					 intern_define_stack(collector->options.intern, (const void *)record));
-		break;
-	case IAPROF_RECORD_NAMED_FRAME:
-		if (!collector->options.live)
-			count_definition(collector,
-					 intern_define_frame(collector->options.intern, (const void *)record));
-		break;
-	case IAPROF_RECORD_SOURCE:
-		if (!run_metadata_take_source(&collector->facts, (const void *)record))
-			collector_count_out_of_memory(collector, 1);
-		break;
-	case IAPROF_RECORD_METADATA: {
-		const struct iaprof_record_metadata *metadata = (const void *)record;
-		run_metadata_take_metadata(&collector->facts, record->source, collector_text(collector, metadata->key),
-					   collector_text(collector, metadata->value));
-		break;
-	}
-	case IAPROF_RECORD_VALUE_TYPE:
-		run_metadata_take_value_type(&collector->facts, (const void *)record);
-		break;
-	case IAPROF_RECORD_PROCESS:
-		take_process(collector, (const void *)record);
-		break;
-	case IAPROF_RECORD_MAPPING: {
-		const struct iaprof_record_mapping *mapping = (const void *)record;
-		if (process_table_mapping(collector->processes, mapping, collector_text(collector, mapping->path)))
-			collector_count_out_of_memory(collector, 1);
-		break;
-	}
-	case IAPROF_RECORD_SAMPLE:
-		take_sample(collector, (const void *)record);
-		return; /* nothing else needs them */
-	case IAPROF_RECORD_LAUNCH: {
-		const struct iaprof_record_launch *launch = (const void *)record;
-		take_event_stack(collector, launch->user_stack, launch->pid, record->time);
-		device_code_take_launch(collector->device_code, launch);
-		break;
-	}
-	case IAPROF_RECORD_CALL: {
-		const struct iaprof_record_call *call = (const void *)record;
-		take_event_stack(collector, call->user_stack, call->pid, record->time);
-		take_call(collector, call);
-		break;
-	}
-	case IAPROF_RECORD_CALL_FUNCTION:
-		count_definition(collector, call_tree_take_function(&collector->calls, (const void *)record));
-		break;
-	case IAPROF_RECORD_CALL_NODE:
-		count_definition(collector, call_tree_take_node(&collector->calls, (const void *)record));
-		break;
-	case IAPROF_RECORD_COUNTER:
-		run_metadata_take_counter(&collector->facts, (const void *)record);
-		break;
-	case IAPROF_RECORD_COUNTER_VALUE:
-		run_metadata_take_counter_value(&collector->facts, (const void *)record);
-		break;
-	case IAPROF_RECORD_HISTOGRAM:
-		histograms_take(&collector->histograms, (const void *)record);
-		break;
-	case IAPROF_RECORD_JOB:
-		histograms_take_job(&collector->histograms, (const void *)record);
-		device_gaps_take_job(&collector->gaps, (const void *)record);
-		break;
-	case IAPROF_RECORD_FINDING:
-		findings_take(&collector->findings, (const void *)record);
-		break;
-	case IAPROF_RECORD_LOST: {
-		const struct iaprof_record_lost *lost = (const void *)record;
-		collector_add_loss(collector, run_metadata_source_name(&collector->facts, record->source),
-				   collector_text(collector, lost->reason),
-				   run_metadata_find_value_type(&collector->facts, lost->value_type), lost->begin,
-				   record->time, lost->count, lost->value);
-		break;
-	}
-	case IAPROF_RECORD_DEVICE:
-		sampled_devices_take(&collector->devices, (const void *)record);
-		break;
-	case IAPROF_RECORD_CODE_OBJECT:
-		device_code_take_code_object(collector->device_code, (const void *)record);
-		break;
-	case IAPROF_RECORD_CODE_OBJECT_UNLOAD:
-		device_code_take_unload(collector->device_code, (const void *)record);
-		break;
-	case IAPROF_RECORD_KERNEL:
-		device_code_take_kernel(collector->device_code, (const void *)record);
-		break;
-	default: /* other types are only for sinks that read records */
-		break;
-	}
-	if (collector->options.activity)
-		run_activity_take(&collector->activity, record);
-	if (collector->options.live)
-		correlate(collector, record);
-	else
-		take_replayed(collector, record);
+	if (record->type >= IAPROF_RECORD_TYPE_COUNT) /* of a later version */
+		return;
+	for (collector_stage *const *stage = collector->stages[record->type]; *stage; stage++)
+		(*stage)(collector, record);
 }
 
 /*

@@ -11,7 +11,14 @@
 #include "profile/event_stacks.h"
 #include "profile/replayed_stacks.h"
 
+/* What is done with a record. */
+typedef void collector_stage(struct collector *collector, const void *record);
+
+/* Limit on the stages of a record type, and the NULL behind them. */
+#define COLLECTOR_STAGES_MAX 5
+
 struct collector {
+	collector_stage *stages[IAPROF_RECORD_TYPE_COUNT][COLLECTOR_STAGES_MAX]; /* by record type */
 	struct collector_options options;
 	struct process_table *processes;
 	struct symbolizer *symbolizer;
@@ -58,5 +65,7 @@ static inline void collector_count_out_of_memory(struct collector *collector, ui
 /* collector_records.c: adds a loss to the totals and, if it has a value, to the profile. */
 void collector_add_loss(struct collector *collector, const char *source, const char *reason, uint32_t value_type,
 			uint64_t begin, uint64_t end, uint64_t count, uint64_t value);
+/* Fills the stages of the collector, as its options require. */
+void collector_subscribe(struct collector *collector);
 /* collector.c: everything before this time has arrived. */
 void collector_sync(struct collector *collector, uint64_t time);
