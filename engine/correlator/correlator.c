@@ -16,7 +16,7 @@
 #include "correlator/launch_stacks.h"
 #include "correlator/device_stacks.h"
 #include "correlator/launch_candidates.h"
-#include "correlator/pending_samples.h"
+#include "correlator/record_store.h"
 #include "correlator/source_progress.h"
 
 /* How long a process's kernels can be looked up after its end: samples wait, and intervals overlap. */
@@ -35,8 +35,8 @@ struct correlator {
 	struct device_stacks stacks;
 	struct launch_candidates candidates;
 	struct attribution attribution;
-	struct pending_samples waiting;              /* not examined yet */
-	struct pending_samples unmatched;            /* in no known code so far */
+	struct record_store waiting;                 /* not examined yet */
+	struct record_store unmatched;               /* in no known code so far */
 	bool code_is_new;                            /* code was announced since unmatched was examined */
 	bool is_stale;                               /* new records invalidate the caches of candidates */
 	ARRAY(struct iaprof_record_launch) launches; /* until the process events of their time have arrived */
@@ -99,8 +99,8 @@ void correlator_free(struct correlator *correlator)
 	numbered_launches_free(&correlator->numbered);
 	device_stacks_free(&correlator->stacks);
 	attribution_free(&correlator->attribution);
-	pending_samples_free(&correlator->waiting);
-	pending_samples_free(&correlator->unmatched);
+	record_store_free(&correlator->waiting);
+	record_store_free(&correlator->unmatched);
 	array_free(&correlator->launches);
 	source_progress_free(&correlator->progress);
 	free(correlator);
@@ -226,8 +226,9 @@ static void find_candidates(struct correlator *correlator, const struct iaprof_r
 }
 
 /* Processes a sample that was not examined yet. Returns false if it keeps waiting. */
-static bool take_waiting(void *context, const struct iaprof_record_stall_sample *sample)
+static bool take_waiting(void *context, const struct iaprof_record *record)
 {
+	const struct iaprof_record_stall_sample *sample = (const void *)record;
 	struct correlator *correlator = context;
 	uint64_t age;
 	bool waits = may_wait(correlator, sample, &age);
@@ -235,15 +236,16 @@ static bool take_waiting(void *context, const struct iaprof_record_stall_sample 
 		return false;
 	find_candidates(correlator, sample);
 	/* Its code object may still arrive. */
-	if (!correlator->candidates.count && waits && pending_samples_add(&correlator->unmatched, sample))
+	if (!correlator->candidates.count && waits && record_store_add(&correlator->unmatched, &sample->header))
 		return true;
 	match(correlator, sample);
 	return true;
 }
 
 /* Processes a sample whose code was unknown. Returns false if it keeps waiting. */
-static bool take_unmatched(void *context, const struct iaprof_record_stall_sample *sample)
+static bool take_unmatched(void *context, const struct iaprof_record *record)
 {
+	const struct iaprof_record_stall_sample *sample = (const void *)record;
 	struct correlator *correlator = context;
 	uint64_t age;
 	bool waits = may_wait(correlator, sample, &age);
@@ -260,7 +262,7 @@ static void take_sample(struct correlator *correlator, const struct iaprof_recor
 {
 	device_of(correlator, sample); /* declares the value type */
 	correlator->statistics.samples = saturating_add(correlator->statistics.samples, attribution_total(sample));
-	if (pending_samples_add(&correlator->waiting, sample))
+	if (record_store_add(&correlator->waiting, &sample->header))
 		return;
 	correlator->statistics.hurried = saturating_add(correlator->statistics.hurried, attribution_total(sample));
 	find_candidates(correlator, sample);
@@ -420,9 +422,9 @@ void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_
 static void take_all(struct correlator *correlator)
 {
 	correlator->is_stale = true;
-	pending_samples_take(&correlator->unmatched, take_unmatched, correlator);
+	record_store_release(&correlator->unmatched, take_unmatched, correlator);
 	correlator->code_is_new = false;
-	pending_samples_take(&correlator->waiting, take_waiting, correlator);
+	record_store_release(&correlator->waiting, take_waiting, correlator);
 }
 
 void correlator_sync(struct correlator *correlator, uint64_t time)

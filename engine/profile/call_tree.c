@@ -27,6 +27,12 @@ uint32_t call_tree_find(const struct call_tree *tree, uint16_t source, uint32_t 
 	return keyed_array_find(&tree->nodes, &((struct source_id){ source, id }));
 }
 
+uint32_t call_tree_find_call(const struct call_tree *tree, const struct iaprof_record_call *record)
+{
+	bool has_node = record->header.size >= sizeof *record && record->node; /* calls of older sources have none */
+	return has_node ? call_tree_find(tree, record->header.source, record->node) : CALL_NONE;
+}
+
 /*
  * Returns whether a function changes a device's power state or resets it, by the naming conventions of Linux drivers.
  */

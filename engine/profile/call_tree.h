@@ -53,6 +53,9 @@ int call_tree_take_node(struct call_tree *tree, const struct iaprof_record_call_
 /* Returns the position of a source's node, CALL_NONE if it is not known. */
 uint32_t call_tree_find(const struct call_tree *tree, uint16_t source, uint32_t id);
 
+/* Returns the position of the node of calls, CALL_NONE if they have none or it is not known. */
+uint32_t call_tree_find_call(const struct call_tree *tree, const struct iaprof_record_call *record);
+
 /* Returns the sums by family of all functions; contexts are not counted. */
 struct call_families call_tree_families(const struct call_tree *tree);
 

@@ -51,6 +51,8 @@ struct collector *collector_new(const struct collector_options *options)
 	if (options->continuous)
 		intern_limit_strings(options->intern, STRINGS_MAX);
 	collector_subscribe(collector);
+	collector->order =
+		(struct record_order){ .hold = collector->options.hold, .pass = collector_pass, .context = collector };
 	collector->results = (struct result_stream){ .intern = options->intern, .is_read = options->records };
 	collector->facts.intern = collector->devices.intern = options->intern;
 	collector->times.resolution = options->time_resolution;
@@ -144,6 +146,7 @@ void collector_free(struct collector *collector)
 {
 	if (!collector)
 		return;
+	record_order_free(&collector->order);
 	event_stacks_free(&collector->event_stacks);
 	run_activity_free(&collector->activity);
 	replayed_stacks_free(&collector->replayed_stacks);
@@ -184,17 +187,24 @@ static uint64_t retired_before(const struct collector *collector, uint64_t time)
 	return time > after ? time - after : 0;
 }
 
+/* Passes the records that have waited for all up to a time. */
+static void release_records(struct collector *collector, uint64_t time)
+{
+	record_order_release(&collector->order, WAIT_PROCESSES, time);
+	run_activity_update_names(&collector->activity);
+}
+
 void collector_sync(struct collector *collector, uint64_t time)
 {
 	cpu_samples_place(&collector->cpu_samples, time);
-	event_stacks_name(&collector->event_stacks, time);
-	run_activity_place(&collector->activity, time);
 	if (collector->options.live) {
 		struct deadline end = deadline_make(NULL, PREFETCH_TIME);
 		cpu_samples_prefetch(&collector->cpu_samples, &end);
 		symbolizer_rest(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
-		correlator_sync(collector->correlator, time);
 	}
+	release_records(collector, time);
+	if (collector->options.live)
+		correlator_sync(collector->correlator, time);
 	if (collector->options.records && time - collector->names_begin >= NAMES_PERIOD) {
 		collector->names_begin = time;
 		cpu_samples_resolve(&collector->cpu_samples);
@@ -239,10 +249,9 @@ void collector_finish(struct collector *collector)
 	collector->is_finished = true;
 	device_gaps_settle(&collector->gaps, UINT64_MAX);
 	cpu_samples_place(&collector->cpu_samples, UINT64_MAX);
-	run_activity_place(&collector->activity, UINT64_MAX);
 	if (collector->options.live)
 		read_files(collector);
-	event_stacks_name(&collector->event_stacks, UINT64_MAX);
+	release_records(collector, UINT64_MAX);
 	if (collector->options.live)
 		correlator_finish(collector->correlator);
 	collector_resolve(collector);

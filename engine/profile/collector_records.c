@@ -53,9 +53,7 @@ static void take_call(struct collector *collector, const void *record)
 {
 	const struct iaprof_record_call *call = record;
 	bool has_node = call->header.size >= sizeof *call && call->node;
-	uint32_t node = has_node ? call_tree_find(&collector->calls, call->header.source, call->node) : CALL_NONE;
-	if (collector->options.activity)
-		run_activity_take_call(&collector->activity, call, node);
+	uint32_t node = call_tree_find_call(&collector->calls, call);
 	if (!has_node)
 		return;
 	const struct {
@@ -76,16 +74,29 @@ static void take_call(struct collector *collector, const void *record)
 					   call->first_time, call->header.time, call->count, 0);
 }
 
+/* The lookups keep the stacks of records that wait from expiring. */
+static void keep_launch_stacks(struct collector *collector, const void *record)
+{
+	const struct iaprof_record_launch *launch = record;
+	intern_find_stack(collector->options.intern, launch->user_stack);
+	intern_find_stack(collector->options.intern, launch->kernel_stack);
+}
+
+static void keep_call_stack(struct collector *collector, const void *record)
+{
+	intern_find_stack(collector->options.intern, ((const struct iaprof_record_call *)record)->user_stack);
+}
+
 static void resolve_launch_stack(struct collector *collector, const void *record)
 {
 	const struct iaprof_record_launch *launch = record;
-	event_stacks_add(&collector->event_stacks, launch->user_stack, launch->pid, launch->header.time);
+	event_stacks_resolve(&collector->event_stacks, launch->user_stack, launch->pid, launch->header.time);
 }
 
 static void resolve_call_stack(struct collector *collector, const void *record)
 {
 	const struct iaprof_record_call *call = record;
-	event_stacks_add(&collector->event_stacks, call->user_stack, call->pid, call->header.time);
+	event_stacks_resolve(&collector->event_stacks, call->user_stack, call->pid, call->header.time);
 }
 
 static void count_definition(struct collector *collector, int result)
@@ -204,7 +215,10 @@ STAGE(load_code, device_code_take_code_object(collector->device_code, record))
 STAGE(unload_code, device_code_take_unload(collector->device_code, record))
 STAGE(load_kernel, device_code_take_kernel(collector->device_code, record))
 STAGE(count_launch, device_code_take_launch(collector->device_code, record))
-STAGE(place_activity, run_activity_take(&collector->activity, record))
+STAGE(graph_counter, run_activity_take_counter(&collector->activity, record))
+STAGE(graph_counter_value, run_activity_take_counter_value(&collector->activity, record))
+STAGE(place_job, run_activity_place_job(&collector->activity, record))
+STAGE(place_call, run_activity_place_call(&collector->activity, record))
 STAGE(take_profile_stack, count_stored(collector, replayed_stacks_take(&collector->replayed_stacks, record)))
 
 /* Runs in which a stage is needed: those that meet all conditions. */
@@ -217,56 +231,63 @@ enum {
 	HAS_ACTIVITY = 1 << 3,
 };
 
-/* What happens with records. Stages of a type are in the order of their calls. Other types are only for sinks. */
+/*
+ * What happens with records, at once or after a wait. Stages of a type are in the order of their calls. Other types are
+ * only for sinks.
+ */
 static const struct subscription {
 	uint16_t type;
+	uint16_t wait; /* enum record_wait */
 	uint16_t conditions;
 	collector_stage *stage;
 } subscriptions[] = {
-	{ IAPROF_RECORD_STRING, LIVE, note_string },
-	{ IAPROF_RECORD_STRING, REPLAYED, define_string },
-	{ IAPROF_RECORD_STACK, REPLAYED, define_stack },
-	{ IAPROF_RECORD_NAMED_FRAME, REPLAYED, define_frame },
-	{ IAPROF_RECORD_SOURCE, ALWAYS, take_source },
-	{ IAPROF_RECORD_METADATA, ALWAYS, take_metadata },
-	{ IAPROF_RECORD_VALUE_TYPE, ALWAYS, take_value_type },
-	{ IAPROF_RECORD_PROCESS, ALWAYS, take_process },
-	{ IAPROF_RECORD_MAPPING, ALWAYS, take_mapping },
-	{ IAPROF_RECORD_SAMPLE, ALWAYS, take_sample },
-	{ IAPROF_RECORD_LAUNCH, SENDS_RECORDS, resolve_launch_stack },
-	{ IAPROF_RECORD_LAUNCH, ALWAYS, count_launch },
-	{ IAPROF_RECORD_LAUNCH, LIVE, correlate },
-	{ IAPROF_RECORD_CALL, SENDS_RECORDS, resolve_call_stack },
-	{ IAPROF_RECORD_CALL, ALWAYS, take_call },
-	{ IAPROF_RECORD_CALL_FUNCTION, ALWAYS, define_call_function },
-	{ IAPROF_RECORD_CALL_NODE, ALWAYS, define_call_node },
-	{ IAPROF_RECORD_COUNTER, ALWAYS, take_counter },
-	{ IAPROF_RECORD_COUNTER, HAS_ACTIVITY, place_activity },
-	{ IAPROF_RECORD_COUNTER, LIVE, correlate },
-	{ IAPROF_RECORD_COUNTER_VALUE, ALWAYS, take_counter_value },
-	{ IAPROF_RECORD_COUNTER_VALUE, HAS_ACTIVITY, place_activity },
-	{ IAPROF_RECORD_COUNTER_VALUE, LIVE, correlate },
-	{ IAPROF_RECORD_HISTOGRAM, ALWAYS, take_histogram },
-	{ IAPROF_RECORD_JOB, ALWAYS, measure_job },
-	{ IAPROF_RECORD_JOB, ALWAYS, end_gap },
-	{ IAPROF_RECORD_JOB, HAS_ACTIVITY, place_activity },
-	{ IAPROF_RECORD_JOB, LIVE, correlate },
-	{ IAPROF_RECORD_FINDING, ALWAYS, take_finding },
-	{ IAPROF_RECORD_LOST, ALWAYS, take_lost },
-	{ IAPROF_RECORD_DEVICE, ALWAYS, take_device },
-	{ IAPROF_RECORD_CODE_OBJECT, ALWAYS, load_code },
-	{ IAPROF_RECORD_CODE_OBJECT, LIVE, correlate },
-	{ IAPROF_RECORD_CODE_OBJECT_UNLOAD, ALWAYS, unload_code },
-	{ IAPROF_RECORD_KERNEL, ALWAYS, load_kernel },
-	{ IAPROF_RECORD_KERNEL, LIVE, correlate },
-	{ IAPROF_RECORD_STALL_REASON, LIVE, correlate },
-	{ IAPROF_RECORD_PROGRESS, LIVE, correlate },
-	{ IAPROF_RECORD_DEVICE_ACTIVITY, LIVE, correlate },
-	{ IAPROF_RECORD_STALL_SAMPLE, LIVE, correlate },
-	{ IAPROF_RECORD_FRAMES, REPLAYED, learn_frames },
-	{ IAPROF_RECORD_MODULE, REPLAYED, learn_module },
-	{ IAPROF_RECORD_PROFILE_STACK, REPLAYED, take_profile_stack },
-	{ IAPROF_RECORD_PROFILE_VALUE, REPLAYED, take_profile_value },
+	{ IAPROF_RECORD_STRING, WAIT_NONE, LIVE, note_string },
+	{ IAPROF_RECORD_STRING, WAIT_NONE, REPLAYED, define_string },
+	{ IAPROF_RECORD_STACK, WAIT_NONE, REPLAYED, define_stack },
+	{ IAPROF_RECORD_NAMED_FRAME, WAIT_NONE, REPLAYED, define_frame },
+	{ IAPROF_RECORD_SOURCE, WAIT_NONE, ALWAYS, take_source },
+	{ IAPROF_RECORD_METADATA, WAIT_NONE, ALWAYS, take_metadata },
+	{ IAPROF_RECORD_VALUE_TYPE, WAIT_NONE, ALWAYS, take_value_type },
+	{ IAPROF_RECORD_PROCESS, WAIT_NONE, ALWAYS, take_process },
+	{ IAPROF_RECORD_MAPPING, WAIT_NONE, ALWAYS, take_mapping },
+	{ IAPROF_RECORD_SAMPLE, WAIT_NONE, ALWAYS, take_sample },
+	{ IAPROF_RECORD_LAUNCH, WAIT_NONE, LIVE, keep_launch_stacks },
+	{ IAPROF_RECORD_LAUNCH, WAIT_PROCESSES, SENDS_RECORDS, resolve_launch_stack },
+	{ IAPROF_RECORD_LAUNCH, WAIT_NONE, ALWAYS, count_launch },
+	{ IAPROF_RECORD_LAUNCH, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_CALL, WAIT_NONE, SENDS_RECORDS, keep_call_stack },
+	{ IAPROF_RECORD_CALL, WAIT_NONE, ALWAYS, take_call },
+	{ IAPROF_RECORD_CALL, WAIT_PROCESSES, SENDS_RECORDS, resolve_call_stack },
+	{ IAPROF_RECORD_CALL, WAIT_PROCESSES, HAS_ACTIVITY, place_call },
+	{ IAPROF_RECORD_CALL_FUNCTION, WAIT_NONE, ALWAYS, define_call_function },
+	{ IAPROF_RECORD_CALL_NODE, WAIT_NONE, ALWAYS, define_call_node },
+	{ IAPROF_RECORD_COUNTER, WAIT_NONE, ALWAYS, take_counter },
+	{ IAPROF_RECORD_COUNTER, WAIT_NONE, HAS_ACTIVITY, graph_counter },
+	{ IAPROF_RECORD_COUNTER, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_COUNTER_VALUE, WAIT_NONE, ALWAYS, take_counter_value },
+	{ IAPROF_RECORD_COUNTER_VALUE, WAIT_NONE, HAS_ACTIVITY, graph_counter_value },
+	{ IAPROF_RECORD_COUNTER_VALUE, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_HISTOGRAM, WAIT_NONE, ALWAYS, take_histogram },
+	{ IAPROF_RECORD_JOB, WAIT_NONE, ALWAYS, measure_job },
+	{ IAPROF_RECORD_JOB, WAIT_NONE, ALWAYS, end_gap },
+	{ IAPROF_RECORD_JOB, WAIT_PROCESSES, HAS_ACTIVITY, place_job },
+	{ IAPROF_RECORD_JOB, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_FINDING, WAIT_NONE, ALWAYS, take_finding },
+	{ IAPROF_RECORD_LOST, WAIT_NONE, ALWAYS, take_lost },
+	{ IAPROF_RECORD_DEVICE, WAIT_NONE, ALWAYS, take_device },
+	{ IAPROF_RECORD_CODE_OBJECT, WAIT_NONE, ALWAYS, load_code },
+	{ IAPROF_RECORD_CODE_OBJECT, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_CODE_OBJECT_UNLOAD, WAIT_NONE, ALWAYS, unload_code },
+	{ IAPROF_RECORD_KERNEL, WAIT_NONE, ALWAYS, load_kernel },
+	{ IAPROF_RECORD_KERNEL, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_STALL_REASON, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_PROGRESS, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_DEVICE_ACTIVITY, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_STALL_SAMPLE, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_FRAMES, WAIT_NONE, REPLAYED, learn_frames },
+	{ IAPROF_RECORD_MODULE, WAIT_NONE, REPLAYED, learn_module },
+	{ IAPROF_RECORD_PROFILE_STACK, WAIT_NONE, REPLAYED, take_profile_stack },
+	{ IAPROF_RECORD_PROFILE_VALUE, WAIT_NONE, REPLAYED, take_profile_value },
 };
 
 void collector_subscribe(struct collector *collector)
@@ -275,7 +296,7 @@ void collector_subscribe(struct collector *collector)
 	uint32_t met = (options->live ? LIVE : REPLAYED) | (options->records ? SENDS_RECORDS : 0) |
 		       (options->activity ? HAS_ACTIVITY : 0);
 	for (size_t i = 0; i < sizeof subscriptions / sizeof *subscriptions; i++) {
-		collector_stage **stage = collector->stages[subscriptions[i].type];
+		collector_stage **stage = collector->stages[subscriptions[i].type].after[subscriptions[i].wait];
 		if (subscriptions[i].conditions & ~met)
 			continue;
 		while (*stage)
@@ -284,12 +305,25 @@ void collector_subscribe(struct collector *collector)
 	}
 }
 
+static void run_stages(struct collector *collector, enum record_wait wait, const struct iaprof_record *record)
+{
+	for (collector_stage *const *stage = collector->stages[record->type].after[wait]; *stage; stage++)
+		(*stage)(collector, record);
+}
+
+void collector_pass(void *collector, enum record_wait wait, const struct iaprof_record *record)
+{
+	run_stages(collector, wait, record);
+}
+
 static void take_record(struct collector *collector, const struct iaprof_record *record)
 {
 	if (record->type >= IAPROF_RECORD_TYPE_COUNT) /* of a later version */
 		return;
-	for (collector_stage *const *stage = collector->stages[record->type]; *stage; stage++)
-		(*stage)(collector, record);
+	run_stages(collector, WAIT_NONE, record);
+	for (uint32_t wait = WAIT_NONE + 1; wait < WAIT_COUNT; wait++)
+		if (*collector->stages[record->type].after[wait])
+			record_order_add(&collector->order, wait, record);
 }
 
 /*

@@ -9,17 +9,21 @@
 #include "profile/device_gaps.h"
 #include "profile/device_values.h"
 #include "profile/event_stacks.h"
+#include "profile/record_order.h"
 #include "profile/replayed_stacks.h"
 
 /* What is done with a record. */
 typedef void collector_stage(struct collector *collector, const void *record);
 
-/* Limit on the stages of a record type, and the NULL behind them. */
-#define COLLECTOR_STAGES_MAX 5
+/* Stages of a record type. */
+struct collector_stages {
+	collector_stage *after[WAIT_COUNT][5]; /* by wait: in the order of their calls, then NULL */
+};
 
 struct collector {
-	collector_stage *stages[IAPROF_RECORD_TYPE_COUNT][COLLECTOR_STAGES_MAX]; /* by record type */
 	struct collector_options options;
+	struct record_order order;
+	struct collector_stages stages[IAPROF_RECORD_TYPE_COUNT]; /* by record type */
 	struct process_table *processes;
 	struct symbolizer *symbolizer;
 	struct resolver *resolver;
@@ -67,5 +71,7 @@ void collector_add_loss(struct collector *collector, const char *source, const c
 			uint64_t begin, uint64_t end, uint64_t count, uint64_t value);
 /* Fills the stages of the collector, as its options require. */
 void collector_subscribe(struct collector *collector);
+/* Calls the stages for a record that has waited. */
+void collector_pass(void *collector, enum record_wait wait, const struct iaprof_record *record);
 /* collector.c: everything before this time has arrived. */
 void collector_sync(struct collector *collector, uint64_t time);

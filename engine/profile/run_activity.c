@@ -38,15 +38,14 @@ static uint32_t process_use(struct run_activity *activity, uint32_t pid, uint64_
 	return (uint32_t)(used - activity->used.items);
 }
 
-static void place(struct run_activity *activity, struct pending_event *pending)
+static void place(struct run_activity *activity, const struct track_key *key, const struct iaprof_event *event,
+		  uint32_t thread_name)
 {
-	if (pending->by_process)
-		pending->key.process = process_use(activity, pending->pid, pending->time);
-	count_out_of_memory(activity, timeline_add(&activity->timeline, &pending->key, &pending->event));
+	count_out_of_memory(activity,
+			    timeline_add(&activity->timeline, key, &(struct timeline_event){ *event, thread_name }));
 }
 
-/* Updates the names of processes, which may change while they run. */
-static void update_names(struct run_activity *activity)
+void run_activity_update_names(struct run_activity *activity)
 {
 	for (size_t i = 0; i < activity->used.count; i++) {
 		struct activity_process *used = &activity->used.items[i];
@@ -57,32 +56,7 @@ static void update_names(struct run_activity *activity)
 	}
 }
 
-void run_activity_place(struct run_activity *activity, uint64_t time)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < activity->pending.count; i++) {
-		struct pending_event *pending = &activity->pending.items[i];
-		if (pending->time <= time)
-			place(activity, pending);
-		else
-			activity->pending.items[kept++] = *pending;
-	}
-	activity->pending.count = kept;
-	update_names(activity);
-}
-
-static void add_event(struct run_activity *activity, struct pending_event *event)
-{
-	if (!event->by_process) {
-		place(activity, event);
-		return;
-	}
-	if (activity->pending.count == ACTIVITY_PENDING_MAX)
-		run_activity_place(activity, UINT64_MAX);
-	count_out_of_memory(activity, array_push(&activity->pending, *event));
-}
-
-static void take_job(struct run_activity *activity, const struct iaprof_record_job *job)
+void run_activity_place_job(struct run_activity *activity, const struct iaprof_record_job *job)
 {
 	uint64_t end = job->header.time, ran = job->started ? job->started : job->queued;
 	struct iaprof_event event = { .begin = job->submitted ? job->submitted : ran,
@@ -104,14 +78,13 @@ static void take_job(struct run_activity *activity, const struct iaprof_record_j
 	ran = runs ? later(ran, event.begin) : end;
 	event.waiting = (ran < end ? ran : end) - event.begin;
 	event.busy = end - event.begin - event.waiting;
-	add_event(activity, &(struct pending_event){ .key = { .kind = IAPROF_TRACK_JOBS,
-							      .source = job->header.source,
-							      .device = job->device,
-							      .name = job->engine },
-						     .pid = job->pid,
-						     .by_process = true,
-						     .time = end,
-						     .event = { event, iaprof_record_job_thread_name(job) } });
+	place(activity,
+	      &(struct track_key){ .kind = IAPROF_TRACK_JOBS,
+				   .source = job->header.source,
+				   .device = job->device,
+				   .name = job->engine,
+				   .process = process_use(activity, job->pid, end) },
+	      &event, iaprof_record_job_thread_name(job));
 }
 
 /* Returns the track of a call. */
@@ -137,8 +110,9 @@ static struct track_key call_track(const struct call_tree *calls, const struct c
 	return key;
 }
 
-void run_activity_take_call(struct run_activity *activity, const struct iaprof_record_call *call, uint32_t position)
+void run_activity_place_call(struct run_activity *activity, const struct iaprof_record_call *call)
 {
+	uint32_t position = call_tree_find_call(activity->calls, call);
 	if (position == CALL_NONE) {
 		activity->calls_unplaced = saturating_add(activity->calls_unplaced, call->count);
 		return;
@@ -159,29 +133,19 @@ void run_activity_take_call(struct run_activity *activity, const struct iaprof_r
 	/* Calls of a family are nested: only their self times can be added. */
 	if (key.kind == IAPROF_TRACK_FAMILY || key.kind == IAPROF_TRACK_CONTEXT)
 		event.busy = call->self_duration;
-	add_event(activity,
-		  &(struct pending_event){ .key = key,
-					   .pid = call->pid,
-					   .by_process = key.kind == IAPROF_TRACK_API || key.kind == IAPROF_TRACK_IOCTL,
-					   .time = call->header.time,
-					   .event = { event, iaprof_record_call_thread_name(call) } });
+	if (key.kind == IAPROF_TRACK_API || key.kind == IAPROF_TRACK_IOCTL)
+		key.process = process_use(activity, call->pid, call->header.time);
+	place(activity, &key, &event, iaprof_record_call_thread_name(call));
 }
 
-void run_activity_take(struct run_activity *activity, const struct iaprof_record *record)
+void run_activity_take_counter(struct run_activity *activity, const struct iaprof_record_counter *record)
 {
-	switch (record->type) {
-	case IAPROF_RECORD_JOB:
-		take_job(activity, (const void *)record);
-		break;
-	case IAPROF_RECORD_COUNTER:
-		count_out_of_memory(activity, counters_take(&activity->counters, (const void *)record));
-		break;
-	case IAPROF_RECORD_COUNTER_VALUE:
-		count_out_of_memory(activity, counters_take_value(&activity->counters, (const void *)record));
-		break;
-	default:
-		break;
-	}
+	count_out_of_memory(activity, counters_take(&activity->counters, record));
+}
+
+void run_activity_take_counter_value(struct run_activity *activity, const struct iaprof_record_counter_value *record)
+{
+	count_out_of_memory(activity, counters_take_value(&activity->counters, record));
 }
 
 void run_activity_clear(struct run_activity *activity)
@@ -196,5 +160,4 @@ void run_activity_free(struct run_activity *activity)
 	timeline_free(&activity->timeline);
 	counters_free(&activity->counters);
 	array_free(&activity->used);
-	array_free(&activity->pending);
 }

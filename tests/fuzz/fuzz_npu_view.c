@@ -11,6 +11,7 @@
 #include "bus/record_check.h"
 #include "page_npu.h"
 #include "base/saturating.h"
+#include "profile/record_order.h"
 #include "profile/run_activity.h"
 
 static void check(bool holds)
@@ -55,6 +56,7 @@ struct tables {
 	struct findings findings;
 	struct run_metadata metadata;
 	struct run_activity activity;
+	struct record_order order;
 };
 
 static void check_events(const struct iaprof_activity *content, const struct iaprof_track *track)
@@ -83,12 +85,13 @@ static uint64_t counted(const struct iaprof_activity *content)
 	return count;
 }
 
-/* Calls of older sources have no node. */
-static void take_call(struct tables *tables, const struct iaprof_record_call *call)
+static void place(void *context, enum record_wait wait, const struct iaprof_record *record)
 {
-	bool has_node = call->header.size >= sizeof *call && call->node;
-	run_activity_take_call(&tables->activity, call,
-			       has_node ? call_tree_find(&tables->calls, call->header.source, call->node) : CALL_NONE);
+	struct run_activity *activity = context;
+	if (record->type == IAPROF_RECORD_JOB)
+		run_activity_place_job(activity, (const void *)record);
+	else
+		run_activity_place_call(activity, (const void *)record);
 }
 
 static void take(struct tables *tables, const struct iaprof_record *record)
@@ -109,7 +112,7 @@ static void take(struct tables *tables, const struct iaprof_record *record)
 		sampled_devices_take(&tables->devices, (const void *)record);
 		break;
 	case IAPROF_RECORD_CALL:
-		take_call(tables, (const void *)record);
+		record_order_add(&tables->order, WAIT_PROCESSES, record);
 		break;
 	case IAPROF_RECORD_CALL_FUNCTION:
 		call_tree_take_function(&tables->calls, (const void *)record);
@@ -122,17 +125,23 @@ static void take(struct tables *tables, const struct iaprof_record *record)
 		break;
 	case IAPROF_RECORD_JOB:
 		histograms_take_job(&tables->histograms, (const void *)record);
+		record_order_add(&tables->order, WAIT_PROCESSES, record);
+		break;
+	case IAPROF_RECORD_COUNTER:
+		run_activity_take_counter(&tables->activity, (const void *)record);
+		break;
+	case IAPROF_RECORD_COUNTER_VALUE:
+		run_activity_take_counter_value(&tables->activity, (const void *)record);
 		break;
 	case IAPROF_RECORD_FINDING:
 		findings_take(&tables->findings, (const void *)record);
 		break;
 	case IAPROF_RECORD_SYNC:
-		run_activity_place(&tables->activity, record->time);
+		record_order_release(&tables->order, WAIT_PROCESSES, record->time);
 		break;
 	default:
 		break;
 	}
-	run_activity_take(&tables->activity, record);
 }
 
 /* Takes the records up to the first that is malformed; *sent: jobs and calls. */
@@ -166,10 +175,12 @@ static void tables_init(struct tables *tables)
 						  .histograms = &tables->histograms,
 						  .findings = &tables->findings,
 						  .metadata = &tables->metadata };
+	tables->order = (struct record_order){ .pass = place, .context = &tables->activity };
 }
 
 static void tables_free(struct tables *tables)
 {
+	record_order_free(&tables->order);
 	run_activity_free(&tables->activity);
 	run_metadata_free(&tables->metadata);
 	findings_free(&tables->findings);
@@ -194,7 +205,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size && data[size - 1] % 2)
 		tables.activity.timeline.events_max = 1 + data[size - 1] / 2;
 	take_all(&tables, records, size, &sent);
-	run_activity_place(&tables.activity, UINT64_MAX);
+	record_order_release(&tables.order, WAIT_PROCESSES, UINT64_MAX);
 	check(!tables.activity.out_of_memory);
 	struct snapshot_memory memory = { 0 };
 	struct iaprof_activity content;

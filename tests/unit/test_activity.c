@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/record_order.h"
 #include "profile/run_activity.h"
 #include "../run_suite.h"
 
@@ -15,11 +16,28 @@ static struct findings findings;
 static struct run_metadata metadata;
 static struct sampled_devices devices;
 static struct run_activity activity;
+static struct record_order order;
 static struct snapshot_memory memory;
 static struct iaprof_activity copied;
 
+static void place_record(void *context, enum record_wait wait, const struct iaprof_record *record)
+{
+	if (record->type == IAPROF_RECORD_JOB)
+		run_activity_place_job(&activity, (const void *)record);
+	else
+		run_activity_place_call(&activity, (const void *)record);
+}
+
+/* Places the jobs and calls up to a time. */
+static void place(uint64_t time)
+{
+	record_order_release(&order, WAIT_PROCESSES, time);
+	run_activity_update_names(&activity);
+}
+
 static void setup(void)
 {
+	order = (struct record_order){ .pass = place_record };
 	intern = intern_new(NULL);
 	processes = process_table_new();
 	ck_assert(intern && processes);
@@ -41,6 +59,7 @@ static void setup(void)
 static void teardown(void)
 {
 	snapshot_memory_free(&memory);
+	record_order_free(&order);
 	run_activity_free(&activity);
 	activity = (struct run_activity){ 0 }; /* so that LeakSanitizer finds what is left */
 	sampled_devices_free(&devices);
@@ -74,7 +93,7 @@ static void job(uint32_t pid, uint64_t submitted, uint64_t started, uint64_t end
 					    .device = 3,
 					    .engine = intern_text_id(intern, "compute"),
 					    .state = state };
-	run_activity_take(&activity, &record.header);
+	record_order_add(&order, WAIT_PROCESSES, &record.header);
 }
 
 static uint32_t function_id;
@@ -109,7 +128,7 @@ static void call(uint32_t node, uint32_t pid, uint64_t time, uint64_t count, uin
 					     .duration = duration,
 					     .self_duration = self,
 					     .node = node };
-	run_activity_take_call(&activity, &record, node ? call_tree_find(&calls, 1, node) : CALL_NONE);
+	record_order_add(&order, WAIT_PROCESSES, &record.header);
 }
 
 static const struct iaprof_activity *content(void)
@@ -134,13 +153,13 @@ TEST(jobs_belong_to_the_process_of_their_time)
 {
 	job(5, 100, 0, 150, IAPROF_JOB_DONE); /* before anything is known of its process */
 	process_event(5, IAPROF_PROCESS_FORK, "first", 50);
-	run_activity_place(&activity, 200);
+	place(200);
 	process_event(5, IAPROF_PROCESS_EXIT, "", 300);
 	process_event(5, IAPROF_PROCESS_FORK, "second", 400);
 	job(5, 410, 420, 450, IAPROF_JOB_DONE);
 	job(5, 250, 260, 290, IAPROF_JOB_DONE); /* reported late */
 	process_event(5, IAPROF_PROCESS_NAME, "renamed", 460);
-	run_activity_place(&activity, 500);
+	place(500);
 	const struct iaprof_activity *now = content();
 	ck_assert_uint_eq(now->process_count, 2);
 	ck_assert_str_eq(iaprof_activity_process(now, 0)->name, "first");
@@ -160,9 +179,9 @@ TEST(events_have_the_names_of_their_threads)
 					 .pid = 5,
 					 .state = IAPROF_JOB_DONE,
 					 .thread_name = worker };
-	run_activity_take(&activity, &job.header);
+	record_order_add(&order, WAIT_PROCESSES, &job.header);
 	job.header.size = offsetof(struct iaprof_record_job, thread_name);
-	run_activity_take(&activity, &job.header);
+	record_order_add(&order, WAIT_PROCESSES, &job.header);
 	function_add("zeInit", "", IAPROF_CALL_API);
 	node_add(1, 0);
 	struct iaprof_record_call call = { .header = header(IAPROF_RECORD_CALL, sizeof call, 300),
@@ -170,8 +189,8 @@ TEST(events_have_the_names_of_their_threads)
 					   .count = 1,
 					   .node = 1,
 					   .thread_name = worker };
-	run_activity_take_call(&activity, &call, call_tree_find(&calls, 1, 1));
-	run_activity_place(&activity, UINT64_MAX);
+	record_order_add(&order, WAIT_PROCESSES, &call.header);
+	place(UINT64_MAX);
 	const struct iaprof_track *jobs = iaprof_activity_track(content(), 0);
 	ck_assert_str_eq(jobs->threads[0], "worker");
 	ck_assert_ptr_null(jobs->threads[1]);
@@ -183,7 +202,7 @@ TEST(jobs_wait_and_run)
 	job(1, 100, 130, 200, IAPROF_JOB_DONE);
 	job(1, 300, 0, 400, IAPROF_JOB_IN_FLIGHT); /* nobody knows whether it ran */
 	job(1, 900, 0, 500, IAPROF_JOB_ABORTED);   /* ends before it was submitted: damaged */
-	run_activity_place(&activity, UINT64_MAX);
+	place(UINT64_MAX);
 	const struct iaprof_track *track = iaprof_activity_track(content(), 0);
 	ck_assert_uint_eq(track->event_count, 3);
 	ck_assert_uint_eq(track->events[0].waiting, 30);
@@ -219,7 +238,7 @@ TEST(calls_have_a_track_by_what_they_are)
 		if (node != 5)
 			call(node, 7, 1000 * node, 2, 100, 60);
 	call(99, 7, 5, 3, 10, 10); /* of no known node */
-	run_activity_place(&activity, UINT64_MAX);
+	place(UINT64_MAX);
 	const struct iaprof_track *api = track_named("zeInit", IAPROF_TRACK_API);
 	ck_assert_ptr_nonnull(api);
 	ck_assert_uint_ne(api->process, IAPROF_ACTIVITY_NONE);
@@ -238,23 +257,12 @@ TEST(calls_have_a_track_by_what_they_are)
 	ck_assert_uint_eq(iaprof_activity_node(content(), 5)->parent, 4);
 }
 
-/* With more than can wait, none is lost. */
-TEST(events_that_wait_are_bounded)
-{
-	for (uint32_t i = 0; i < 3 * ACTIVITY_PENDING_MAX; i++)
-		job(1, 100 + i, 110 + i, 120 + i, IAPROF_JOB_DONE);
-	ck_assert_uint_le(activity.pending.count, ACTIVITY_PENDING_MAX);
-	run_activity_place(&activity, UINT64_MAX);
-	ck_assert_uint_eq(activity.pending.count, 0);
-	ck_assert_uint_eq(iaprof_activity_track(content(), 0)->count, 3 * ACTIVITY_PENDING_MAX);
-}
-
 static void counter_value(uint64_t time, double value)
 {
 	struct iaprof_record_counter_value record = {
 		.header = header(IAPROF_RECORD_COUNTER_VALUE, sizeof record, time), .counter = 1, .value = value
 	};
-	run_activity_take(&activity, &record.header);
+	run_activity_take_counter_value(&activity, &record);
 }
 
 TEST(counters_need_no_device_and_keep_every_value)
@@ -266,7 +274,7 @@ TEST(counters_need_no_device_and_keep_every_value)
 						 .unit = intern_text_id(intern, "requests"),
 						 .kind = IAPROF_COUNTER_GAUGE };
 	counter_value(1, 9); /* not declared yet */
-	run_activity_take(&activity, &counter.header);
+	run_activity_take_counter(&activity, &counter);
 	for (uint32_t i = 0; i < VALUES; i++)
 		counter_value(1000 + i, i);
 	ck_assert_uint_eq(content()->counter_count, 1);
@@ -294,10 +302,10 @@ TEST(counters_need_no_device_and_keep_every_value)
 TEST(profiles_of_intervals_have_no_timeline)
 {
 	struct iaprof_record_counter counter = { .header = header(IAPROF_RECORD_COUNTER, sizeof counter, 0), .id = 1 };
-	run_activity_take(&activity, &counter.header);
+	run_activity_take_counter(&activity, &counter);
 	counter_value(1000, 5);
 	job(1, 100, 110, 120, IAPROF_JOB_DONE);
-	run_activity_place(&activity, UINT64_MAX);
+	place(UINT64_MAX);
 	ck_assert_uint_eq(content()->track_count, 1);
 	ck_assert_uint_eq(iaprof_activity_counter(content(), 0)->point_count, 1);
 	snapshot_memory_free(&memory);
@@ -319,10 +327,10 @@ TEST(processes_have_their_last_names)
 		job(pid, 100, 0, 150, IAPROF_JOB_DONE);
 	}
 	job(99, 100, 0, 150, IAPROF_JOB_DONE); /* nobody heard of it */
-	run_activity_place(&activity, 200);
+	place(200);
 	for (uint32_t pid = 6; pid < 8; pid++)
 		process_event(pid, IAPROF_PROCESS_NAME, "second", 300);
-	run_activity_place(&activity, 300);
+	place(300);
 	const struct iaprof_activity *now = content();
 	ck_assert_uint_eq(now->process_count, 4);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -363,11 +371,11 @@ TEST(jobs_wait_until_they_are_known_to_run)
 						    .context = 9,
 						    .status = 10,
 						    .state = cases[i].state };
-		run_activity_take(&activity, &record.header);
+		record_order_add(&order, WAIT_PROCESSES, &record.header);
 	}
-	run_activity_place(&activity, 199);
+	place(199);
 	ck_assert_uint_eq(content()->track_count, 0);
-	run_activity_place(&activity, 200);
+	place(200);
 	const struct iaprof_track *track = iaprof_activity_track(content(), 0);
 	ck_assert_uint_eq(track->event_count, COUNT);
 	for (size_t i = 0; i < COUNT; i++) {
@@ -403,7 +411,7 @@ static void job_of(uint16_t source, uint32_t id, uint32_t pid, const char *engin
 					    .device = id,
 					    .engine = intern_text_id(intern, engine) };
 	record.header.source = source;
-	run_activity_take(&activity, &record.header);
+	record_order_add(&order, WAIT_PROCESSES, &record.header);
 }
 
 /* A device is its source's, and the first that was announced under its number. */
@@ -428,10 +436,10 @@ TEST(jobs_and_counters_are_of_their_device)
 							 .labels = intern_text_id(intern, "heap=2") };
 		if (id == 2) /* a shorter record */
 			counter.header.size = offsetof(struct iaprof_record_counter, pid);
-		run_activity_take(&activity, &counter.header);
-		run_activity_take(&activity, &counter.header);
+		run_activity_take_counter(&activity, &counter);
+		run_activity_take_counter(&activity, &counter);
 	}
-	run_activity_place(&activity, UINT64_MAX);
+	place(UINT64_MAX);
 	const struct iaprof_activity *now = content();
 	ck_assert_uint_eq(now->device_count, 3);
 	ck_assert_uint_eq(now->counter_count, 2);
@@ -452,7 +460,7 @@ TEST(jobs_and_counters_are_of_their_device)
 	}
 }
 
-/* Devices, processes, counters and events that wait have their limits. */
+/* Devices, processes and counters have their limits. */
 TEST(tables_are_bounded)
 {
 	for (uint32_t id = 1; id <= DEVICES_MAX + 1; id++)
@@ -463,13 +471,12 @@ TEST(tables_are_bounded)
 		struct iaprof_record_counter_value value = {
 			.header = header(IAPROF_RECORD_COUNTER_VALUE, sizeof value, id), .counter = id, .value = id
 		};
-		run_activity_take(&activity, &counter.header);
-		run_activity_take(&activity, &value.header);
+		run_activity_take_counter(&activity, &counter);
+		run_activity_take_counter_value(&activity, &value);
 	}
 	for (uint32_t i = 1; i <= ACTIVITY_PROCESSES_MAX + 1; i++)
 		job_of(1, DEVICES_MAX + i % 2, i, "compute", i);
-	ck_assert_uint_eq(activity.pending.count, ACTIVITY_PROCESSES_MAX + 1);
-	run_activity_place(&activity, UINT64_MAX);
+	place(UINT64_MAX);
 	const struct iaprof_activity *now = content();
 	ck_assert_uint_eq(now->device_count, DEVICES_MAX);
 	ck_assert_uint_eq(now->counter_count, COUNTERS_MAX);
@@ -480,11 +487,6 @@ TEST(tables_are_bounded)
 	ck_assert_uint_eq(iaprof_activity_track(now, 1)->device, DEVICES_MAX - 1);
 	ck_assert_uint_eq(now->tracks_dropped,
 			  ACTIVITY_PROCESSES_MAX + 1 - (TIMELINE_TRACKS_MAX - IAPROF_TRACK_CONTEXT));
-	for (uint32_t i = 0; i < ACTIVITY_PENDING_MAX; i++)
-		job_of(1, 1, 1, "compute", 1);
-	ck_assert_uint_eq(activity.pending.count, ACTIVITY_PENDING_MAX);
-	job_of(1, 1, 1, "compute", 1);
-	ck_assert_uint_eq(activity.pending.count, 1);
 }
 
 /* Of a merged track the slots that have anything are copied. */
@@ -494,7 +496,7 @@ TEST(merged_tracks_have_their_used_slots)
 	ck_assert_uint_gt(content()->begin, content()->end); /* no events */
 	job(1, 5000, 7000, 8500, IAPROF_JOB_ABORTED);        /* waits in 5 and 6, runs in 7 and 8, counts in 8 */
 	job(1, 10000, 10000, 10000, IAPROF_JOB_DONE);
-	run_activity_place(&activity, UINT64_MAX);
+	place(UINT64_MAX);
 	const struct iaprof_activity *now = content();
 	const struct iaprof_track *track = iaprof_activity_track(now, 0);
 	static const struct iaprof_track_slot slots[] = { { .number = 5, .waiting = 1000 },
@@ -523,7 +525,7 @@ TEST(a_snapshot_knows_its_size)
 	function_add("zeInit", "api", IAPROF_CALL_API);
 	node_add(1, 0);
 	struct iaprof_record_counter counter = { .header = header(IAPROF_RECORD_COUNTER, sizeof counter, 0), .id = 1 };
-	run_activity_take(&activity, &counter.header);
+	run_activity_take_counter(&activity, &counter);
 	counter_value(1, 9);
 	counter_value(2, 9);
 	struct iaprof_record_finding finding = { .header = header(IAPROF_RECORD_FINDING, sizeof finding, 0), .pid = 1 };
@@ -531,7 +533,7 @@ TEST(a_snapshot_knows_its_size)
 	struct iaprof_record_job done = { .header = header(IAPROF_RECORD_JOB, sizeof done, 200), .submitted = 100 };
 	done.started = 150;
 	histograms_take_job(&histograms, &done);
-	run_activity_place(&activity, UINT64_MAX);
+	place(UINT64_MAX);
 	const struct iaprof_activity *now = content();
 	size_t full = memory.size;
 	ck_assert_uint_eq(now->histogram_count, 2);
@@ -570,12 +572,13 @@ TEST(calls_end_when_the_last_one_did)
 						     .self_duration = 100,
 						     .result = -5,
 						     .node = 1 };
-		run_activity_take_call(&activity, &record, call_tree_find(&calls, 1, 1));
-		run_activity_take_call(&activity, &record, CALL_NONE); /* its node was never announced */
+		record_order_add(&order, WAIT_PROCESSES, &record.header);
+		record.node = 2; /* never announced */
+		record_order_add(&order, WAIT_PROCESSES, &record.header);
 	}
-	run_activity_place(&activity, 999);
+	place(999);
 	ck_assert_uint_eq(content()->track_count, 0);
-	run_activity_place(&activity, 1000);
+	place(1000);
 	const struct iaprof_track *track = iaprof_activity_track(content(), 0);
 	ck_assert_uint_eq(track->count, 8);
 	for (int i = 0; i < 2; i++) {

@@ -7,6 +7,7 @@
 
 #include "bus/engine.h"
 #include "collector_records.h"
+#include "correlator/record_store.h"
 #include "../run_suite.h"
 
 static void take_launch(uint32_t pid, uint32_t stack, uint64_t time)
@@ -306,20 +307,25 @@ TEST(frames_of_a_launch_stack_are_bounded)
 	ck_assert_str_eq(intern_text(intern, named[0].names[1]), "g");
 }
 
-/* So many launch stacks wait for their names between two SYNCs. */
-TEST(launch_stacks_that_wait_are_bounded)
+/* Launches wait for the processes of their time, as many as there is room for; then the older half is early. */
+TEST(launches_that_wait_are_bounded)
 {
-	enum { ROOM = 65536 };
+	enum { ROOM = RECORD_STORE_SIZE_MAX / sizeof(struct iaprof_record_launch) };
+	uint32_t half = RECORD_STORE_SIZE_MAX / 2 / sizeof(struct iaprof_record_launch);
+	uint32_t stack = intern_stack(intern, 10, &(uint64_t){ 0x1000 }, 1);
+	struct named named[4];
 	start((struct collector_options){ .records = true });
 	for (uint64_t i = 0; i < ROOM; i++)
-		take_launch(10, intern_stack(intern, 10, &(uint64_t){ 0x1000 + i }, 1), SECOND);
+		take_launch(10, stack, SECOND);
+	ck_assert_uint_eq(collector_statistics(collector).attributed_early, 0);
+	ck_assert_uint_eq(take_named(named), 0);
+	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);
+	take_launch(10, stack, SECOND);
+	ck_assert_uint_eq(collector_statistics(collector).attributed_early, half);
+	ck_assert_uint_eq(take_named(named), 1);
+	take_sync(SECOND);
+	ck_assert_uint_eq(collector_statistics(collector).attributed_early, half);
 	ck_assert_uint_eq(collector_statistics(collector).event_stacks_missed, 0);
-	take_launch(10, intern_stack(intern, 10, &(uint64_t){ 0x10 }, 1), SECOND);
-	ck_assert_uint_eq(collector_statistics(collector).event_stacks_missed, 1);
-	take_sync(SECOND); /* of a process that nobody knows */
-	ck_assert_uint_eq(collector_statistics(collector).event_stacks_missed, ROOM + 1);
-	take_launch(10, intern_stack(intern, 10, &(uint64_t){ 0x20 }, 1), SECOND);
-	ck_assert_uint_eq(collector_statistics(collector).event_stacks_missed, ROOM + 1);
 }
 
 /* A stack is named once, until so many others came that it may be named again. */

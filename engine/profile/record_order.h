@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order in which records reach the stages of a profile. Definitions, process and code events pass at once. What
+ * depends on them waits until those of its time are complete; its time is that of its end. Each kind of wait is limited
+ * to RECORD_STORE_SIZE_MAX bytes: beyond it, the older half passes early, and is counted. CPU samples wait under
+ * compressed keys (waiting_samples.h), and device samples of unknown code in the correlator, until the code is
+ * announced. Owned by the collector thread.
+ */
+#pragma once
+
+#include "correlator/record_store.h"
+#include "correlator/source_progress.h"
+
+enum record_wait {
+	WAIT_NONE,
+	WAIT_PROCESSES, /* for process events: a SYNC of this time */
+	WAIT_DEVICES,   /* moreover for all sources of code and launches (PROGRESS), but no longer than hold */
+	WAIT_COUNT
+};
+
+/* Initialise with {0} and the first three. */
+struct record_order {
+	uint64_t hold; /* ns */
+	void (*pass)(void *context, enum record_wait wait, const struct iaprof_record *record);
+	void *context;
+	struct source_progress progress;
+	struct record_store stores[WAIT_COUNT];
+	uint64_t early; /* records that passed early */
+};
+
+void record_order_free(struct record_order *order);
+/* Adds a record that waits. */
+void record_order_add(struct record_order *order, enum record_wait wait, const struct iaprof_record *record);
+/* Passes the records that have waited, in order of arrival. time: of the SYNC; UINT64_MAX: end of the input. */
+void record_order_release(struct record_order *order, enum record_wait wait, uint64_t time);
