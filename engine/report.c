@@ -101,7 +101,6 @@ static void report_devices(const struct collector *collector, const struct corre
 		{ correlator->functions_unlisted, "code location",
 		  " in functions that were not listed (limit reached)" },
 		{ correlator->bytes_unlisted, "code byte", " not disassembled" },
-		{ correlator->hurried, "sample", " resolved before their code was known" },
 		{ correlator->out_of_memory, "sample", " dropped (out of memory)" },
 	};
 	report_missing("device samples", missing, sizeof missing / sizeof *missing);

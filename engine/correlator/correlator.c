@@ -17,7 +17,6 @@
 #include "correlator/device_stacks.h"
 #include "correlator/launch_candidates.h"
 #include "correlator/record_store.h"
-#include "correlator/source_progress.h"
 
 /* How long a process's kernels can be looked up after its end: samples wait, and intervals overlap. */
 #define FORGET_AFTER(hold) ((hold) + 5 * NANOSECONDS_PER_SECOND)
@@ -35,12 +34,9 @@ struct correlator {
 	struct device_stacks stacks;
 	struct launch_candidates candidates;
 	struct attribution attribution;
-	struct record_store waiting;                 /* not examined yet */
-	struct record_store unmatched;               /* in no known code so far */
-	bool code_is_new;                            /* code was announced since unmatched was examined */
-	bool is_stale;                               /* new records invalidate the caches of candidates */
-	ARRAY(struct iaprof_record_launch) launches; /* until the process events of their time have arrived */
-	struct source_progress progress;
+	struct record_store unmatched; /* samples in no known code so far */
+	bool code_is_new;              /* code was announced since unmatched was examined */
+	bool is_stale;                 /* new records invalidate the caches of candidates */
 	struct correlator_statistics statistics;
 	uint64_t now;         /* time of the newest SYNC; UINT64_MAX: end of the input */
 	uint64_t synced_time; /* time of the newest SYNC */
@@ -99,10 +95,7 @@ void correlator_free(struct correlator *correlator)
 	numbered_launches_free(&correlator->numbered);
 	device_stacks_free(&correlator->stacks);
 	attribution_free(&correlator->attribution);
-	record_store_free(&correlator->waiting);
 	record_store_free(&correlator->unmatched);
-	array_free(&correlator->launches);
-	source_progress_free(&correlator->progress);
 	free(correlator);
 }
 
@@ -174,11 +167,11 @@ static struct sampled_device *device_of(struct correlator *correlator, const str
 	return device;
 }
 
-static bool may_wait(const struct correlator *correlator, const struct iaprof_record_stall_sample *sample,
-		     uint64_t *age)
+/* Returns whether the code of a sample may still be announced in time. */
+static bool may_wait(const struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
 {
-	*age = correlator->now > sample->header.time ? correlator->now - sample->header.time : 0;
-	return correlator->now != UINT64_MAX && *age < correlator->options.hold;
+	uint64_t age = correlator->now > sample->header.time ? correlator->now - sample->header.time : 0;
+	return correlator->now != UINT64_MAX && age < correlator->options.hold;
 }
 
 /* Sets what the details of a sample state. Returns false if there is no room for its value type. */
@@ -225,30 +218,12 @@ static void find_candidates(struct correlator *correlator, const struct iaprof_r
 	launch_candidates_find(&correlator->candidates, sample);
 }
 
-/* Processes a sample that was not examined yet. Returns false if it keeps waiting. */
-static bool take_waiting(void *context, const struct iaprof_record *record)
-{
-	const struct iaprof_record_stall_sample *sample = (const void *)record;
-	struct correlator *correlator = context;
-	uint64_t age;
-	bool waits = may_wait(correlator, sample, &age);
-	if (waits && (!age || !source_progress_reached(&correlator->progress, sample->header.time)))
-		return false;
-	find_candidates(correlator, sample);
-	/* Its code object may still arrive. */
-	if (!correlator->candidates.count && waits && record_store_add(&correlator->unmatched, &sample->header))
-		return true;
-	match(correlator, sample);
-	return true;
-}
-
 /* Processes a sample whose code was unknown. Returns false if it keeps waiting. */
 static bool take_unmatched(void *context, const struct iaprof_record *record)
 {
 	const struct iaprof_record_stall_sample *sample = (const void *)record;
 	struct correlator *correlator = context;
-	uint64_t age;
-	bool waits = may_wait(correlator, sample, &age);
+	bool waits = may_wait(correlator, sample);
 	if (waits && !correlator->code_is_new)
 		return false;
 	find_candidates(correlator, sample);
@@ -258,19 +233,16 @@ static bool take_unmatched(void *context, const struct iaprof_record *record)
 	return true;
 }
 
-static void take_sample(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
+void correlator_take_sample(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
 {
-	device_of(correlator, sample); /* declares the value type */
 	correlator->statistics.samples = saturating_add(correlator->statistics.samples, attribution_total(sample));
-	if (record_store_add(&correlator->waiting, &sample->header))
-		return;
-	correlator->statistics.hurried = saturating_add(correlator->statistics.hurried, attribution_total(sample));
 	find_candidates(correlator, sample);
-	match(correlator, sample);
+	if (correlator->candidates.count || !may_wait(correlator, sample) ||
+	    !record_store_add(&correlator->unmatched, &sample->header))
+		match(correlator, sample);
 }
 
-/* Turns a job of a kernel into a sample of the whole kernel, whose value is the time from its start to its end. */
-static void take_job(struct correlator *correlator, const struct iaprof_record_job *job)
+void correlator_take_job(struct correlator *correlator, const struct iaprof_record_job *job)
 {
 	struct {
 		struct iaprof_record_stall_sample head;
@@ -288,25 +260,13 @@ static void take_job(struct correlator *correlator, const struct iaprof_record_j
 				  .correlation = job->pid ? job->correlation : 0,
 				  .value_type = job->time_type } };
 	sample.head.header.size = sizeof sample;
+	sample.head.header.type = IAPROF_RECORD_STALL_SAMPLE;
 	sample.details.period = job->header.time - job->started;
 	if (sample.details.period)
-		take_sample(correlator, &sample.head);
+		correlator_take_sample(correlator, &sample.head);
 }
 
-static void take_launch(struct correlator *correlator, const struct iaprof_record_launch *record)
-{
-	/* The lookup keeps the stacks from expiring before the next SYNC. */
-	intern_find_stack(correlator->options.intern, record->user_stack);
-	intern_find_stack(correlator->options.intern, record->kernel_stack);
-	struct iaprof_record_launch launch = { 0 };
-	size_t size = record->header.size < sizeof launch ? record->header.size : sizeof launch;
-	memcpy(&launch, record, size); /* members that the record lacks are 0 */
-	if (!array_push(&correlator->launches, launch))
-		correlator->statistics.launches_unknown += record->count;
-}
-
-/* Adds a launch to its kernel; the process events of its time are known. */
-static void place_launch(struct correlator *correlator, const struct iaprof_record_launch *record)
+void correlator_take_launch(struct correlator *correlator, const struct iaprof_record_launch *record)
 {
 	bool in_order = record->first_time <= record->header.time;
 	struct kernel_launches launches = { .first_time = in_order ? record->first_time : record->header.time,
@@ -317,41 +277,24 @@ static void place_launch(struct correlator *correlator, const struct iaprof_reco
 	const struct iaprof_span *span = correlator->options.spans ? iaprof_record_launch_span(record) : NULL;
 	if (span)
 		launches.span = *span;
-	if (record->correlation && launches.launch_stack != FRAME_NONE)
+	uint64_t correlation = iaprof_record_launch_correlation(record);
+	if (correlation && launches.launch_stack != FRAME_NONE)
 		numbered_launches_add(
 			&correlator->numbered,
-			&(struct numbered_launch){ .key = { record->header.source, record->pid, record->correlation },
+			&(struct numbered_launch){ .key = { record->header.source, record->pid, correlation },
 						   .launch_stack = launches.launch_stack,
 						   .span = launches.span });
 	if (launches.launch_stack == FRAME_NONE ||
 	    !kernels_add_launches(&correlator->kernels, record->header.source, record->kernel, &launches))
 		correlator->statistics.launches_unknown =
 			saturating_add(correlator->statistics.launches_unknown, record->count);
-}
-
-static void place_launches(struct correlator *correlator, uint64_t until)
-{
-	size_t kept = 0;
-	correlator->is_stale |= correlator->launches.count > 0;
-	for (size_t i = 0; i < correlator->launches.count; i++)
-		if (correlator->launches.items[i].header.time <= until)
-			place_launch(correlator, &correlator->launches.items[i]);
-		else
-			correlator->launches.items[kept++] = correlator->launches.items[i];
-	correlator->launches.count = kept;
-}
-
-static void take_counter_value(struct correlator *correlator, const struct iaprof_record_counter_value *record)
-{
-	source_progress_take_counter(&correlator->progress, record->header.source, record->header.time);
-	sampled_devices_take_counter_value(correlator->options.devices, record);
+	correlator->is_stale = true;
 }
 
 /* Processes a source's report that a process has code at an address. */
 static void take_code(struct correlator *correlator, const struct iaprof_record *record, uint32_t pid,
 		      struct instruction_base base, uint64_t address)
 {
-	source_progress_add(&correlator->progress, record->source);
 	/* A code object may lack the base, because its kernels state it. */
 	if (address && (base.address || record->type == IAPROF_RECORD_KERNEL))
 		instruction_bases_add(&correlator->bases, pid, base, address, record->time,
@@ -359,57 +302,30 @@ static void take_code(struct correlator *correlator, const struct iaprof_record 
 	correlator->code_is_new = correlator->is_stale = true;
 }
 
-void correlator_take(struct correlator *correlator, const struct iaprof_record *record)
+void correlator_take_code_object(struct correlator *correlator, const struct iaprof_record_code_object *object)
 {
-	switch (record->type) {
-	case IAPROF_RECORD_STALL_REASON:
-		sampled_devices_take_reason(correlator->options.devices, (const void *)record);
-		break;
-	case IAPROF_RECORD_COUNTER:
-		sampled_devices_take_counter(correlator->options.devices, (const void *)record);
-		break;
-	case IAPROF_RECORD_COUNTER_VALUE:
-		take_counter_value(correlator, (const void *)record);
-		break;
-	case IAPROF_RECORD_CODE_OBJECT: {
-		const struct iaprof_record_code_object *object = (const void *)record;
-		struct instruction_base base = { object->instruction_base,
-						 record->size >= sizeof *object ? object->instruction_window : 0 };
-		take_code(correlator, record, object->pid, base, object->address);
-		break;
-	}
-	case IAPROF_RECORD_KERNEL: {
-		const struct iaprof_record_kernel *kernel = (const void *)record;
-		struct instruction_base base = { 0 };
-		if (record->size >= offsetof(struct iaprof_record_kernel, instruction_window))
-			base.address = kernel->instruction_base;
-		if (record->size >= sizeof *kernel)
-			base.window = kernel->instruction_window;
-		take_code(correlator, record, kernel->pid, base, kernel->address);
-		kernels_add(&correlator->kernels, kernel,
-			    process_table_end(correlator->options.processes, kernel->pid, record->time));
-		break;
-	}
-	case IAPROF_RECORD_PROGRESS:
-		source_progress_advance(&correlator->progress, record->source, record->time);
-		break;
-	case IAPROF_RECORD_JOB:
-		if (iaprof_record_job_has_kernel((const void *)record))
-			take_job(correlator, (const void *)record);
-		break;
-	case IAPROF_RECORD_LAUNCH:
-		take_launch(correlator, (const void *)record);
-		break;
-	case IAPROF_RECORD_DEVICE_ACTIVITY:
-		device_activity_take(&correlator->activity, (const void *)record);
-		correlator->is_stale = true;
-		break;
-	case IAPROF_RECORD_STALL_SAMPLE:
-		take_sample(correlator, (const void *)record);
-		break;
-	default:
-		break;
-	}
+	struct instruction_base base = { object->instruction_base,
+					 object->header.size >= sizeof *object ? object->instruction_window : 0 };
+	take_code(correlator, &object->header, object->pid, base, object->address);
+}
+
+void correlator_take_kernel(struct correlator *correlator, const struct iaprof_record_kernel *kernel)
+{
+	const struct iaprof_record *record = &kernel->header;
+	struct instruction_base base = { 0 };
+	if (record->size >= offsetof(struct iaprof_record_kernel, instruction_window))
+		base.address = kernel->instruction_base;
+	if (record->size >= sizeof *kernel)
+		base.window = kernel->instruction_window;
+	take_code(correlator, record, kernel->pid, base, kernel->address);
+	kernels_add(&correlator->kernels, kernel,
+		    process_table_end(correlator->options.processes, kernel->pid, record->time));
+}
+
+void correlator_take_activity(struct correlator *correlator, const struct iaprof_record_device_activity *record)
+{
+	device_activity_take(&correlator->activity, record);
+	correlator->is_stale = true;
 }
 
 void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_t time)
@@ -418,21 +334,19 @@ void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_
 	kernels_end_process(&correlator->kernels, pid, time);
 }
 
-/* Attributes all samples that are ready. */
-static void take_all(struct correlator *correlator)
+void correlator_begin_sync(struct correlator *correlator, uint64_t time)
 {
+	correlator->now = time;
+	if (time != UINT64_MAX)
+		correlator->synced_time = time;
 	correlator->is_stale = true;
 	record_store_release(&correlator->unmatched, take_unmatched, correlator);
 	correlator->code_is_new = false;
-	record_store_release(&correlator->waiting, take_waiting, correlator);
 }
 
-void correlator_sync(struct correlator *correlator, uint64_t time)
+void correlator_end_sync(struct correlator *correlator)
 {
-	uint64_t after = FORGET_AFTER(correlator->options.hold);
-	correlator->now = correlator->synced_time = time;
-	place_launches(correlator, time);
-	take_all(correlator);
+	uint64_t time = correlator->synced_time, after = FORGET_AFTER(correlator->options.hold);
 	if (time > after) {
 		device_activity_forget(&correlator->activity, time - after);
 		kernels_forget(&correlator->kernels, time - after);
@@ -464,9 +378,6 @@ static void note_devices(struct correlator *correlator)
 
 void correlator_finish(struct correlator *correlator)
 {
-	correlator->now = UINT64_MAX;
-	place_launches(correlator, UINT64_MAX);
-	take_all(correlator);
 	note_devices(correlator);
 	correlator_flush(correlator);
 }

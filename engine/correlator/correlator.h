@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The correlator attributes stall samples, which consist of a device address and counts, to stacks: the code at the
- * address, and the call stack that launched it. It contains no hardware-specific code. Samples wait, for at most
- * CORRELATOR_HOLD, until all records up to their time have arrived; then:
+ * address, and the call stack that launched it. It contains no hardware-specific code. It receives samples when all
+ * records up to their time have arrived, or after CORRELATOR_HOLD; then:
  *
  * 1. Which processes had code at the address? (device_code; relative addresses with each known instruction base)
  * 2. Which of them kept the device busy in the samples' interval (activity), or launched the kernel (kernels)?
@@ -52,13 +52,12 @@ struct correlator_options {
 
 /* Statistics across all devices. */
 struct correlator_statistics {
-	uint64_t samples;            /* all devices, including pending samples */
+	uint64_t samples;            /* all devices */
 	uint64_t kernels_refused;    /* kernels dropped for lack of room */
 	uint64_t launches_unknown;   /* launches of kernels that were not announced or were dropped */
 	uint64_t launches_merged;    /* launches merged because a kernel had too many */
 	uint64_t activity_dropped;   /* activity records dropped for lack of room */
 	uint64_t bases_refused;      /* instruction bases dropped for lack of room */
-	uint64_t hurried;            /* samples attributed early: too many were pending */
 	uint64_t functions_unlisted; /* locations in functions beyond the listing limit */
 	uint64_t bytes_unlisted;     /* bytes omitted from listed functions */
 	uint64_t stacks_unknown;     /* launch stacks that arrived too late to be resolved */
@@ -72,13 +71,26 @@ struct correlator;
 struct correlator *correlator_new(const struct correlator_options *options);
 void correlator_free(struct correlator *correlator);
 
-/* Processes a record of a relevant type; devices and device_code must have processed it first. */
-void correlator_take(struct correlator *correlator, const struct iaprof_record *record);
+/* These process code, which device_code has processed first, and busy times of devices. */
+void correlator_take_code_object(struct correlator *correlator, const struct iaprof_record_code_object *object);
+void correlator_take_kernel(struct correlator *correlator, const struct iaprof_record_kernel *kernel);
+void correlator_take_activity(struct correlator *correlator, const struct iaprof_record_device_activity *record);
+/* Adds a launch to its kernel; the process events of its time are known. */
+void correlator_take_launch(struct correlator *correlator, const struct iaprof_record_launch *record);
+/* Attributes a sample, or keeps it for at most hold until its code is announced. */
+void correlator_take_sample(struct correlator *correlator, const struct iaprof_record_stall_sample *sample);
+/* Attributes a job of a kernel as a sample of the whole kernel, whose value is the time from its start to its end. */
+void correlator_take_job(struct correlator *correlator, const struct iaprof_record_job *job);
 /* Notes that a program ended, by exit or exec. */
 void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_t time);
-/* Notes that process records are complete up to a time, and attributes the samples that are ready. */
-void correlator_sync(struct correlator *correlator, uint64_t time);
-/* Ends the input: attributes all pending samples and adds the statistics of each device to the run's metadata. */
+/*
+ * Notes the time up to which process records are complete, UINT64_MAX: the end of the input. Attributes the samples
+ * whose code was announced since, or that have waited for it. Before the samples of this SYNC.
+ */
+void correlator_begin_sync(struct correlator *correlator, uint64_t time);
+/* Forgets what is too old for later samples. */
+void correlator_end_sync(struct correlator *correlator);
+/* Ends the input: adds the statistics of each device to the run's metadata. */
 void correlator_finish(struct correlator *correlator);
 /* Adds the attributed samples to the profile. */
 void correlator_flush(struct correlator *correlator);

@@ -72,7 +72,7 @@ uint32_t launch_stacks_of_launch(struct launch_stacks *launch_stacks, const stru
 					.kind = LAUNCH_STACK_LAUNCHED };
 	if (threads)
 		key.thread = thread_table_place(threads, thread_table_process(key.process, key.pid), launch->tid,
-						launch->thread_name, launch->count);
+						iaprof_record_launch_thread_name(launch), launch->count);
 	return find_or_build_stack(launch_stacks, &key, launch->header.time);
 }
 

@@ -15,29 +15,19 @@ static struct code_source *find_source(struct source_progress *progress, uint16_
 	return NULL;
 }
 
-void source_progress_add(struct source_progress *progress, uint16_t number)
+void source_progress_take(struct source_progress *progress, const struct iaprof_record *record)
 {
-	struct code_source source = { .number = number };
-	if (!find_source(progress, number) && progress->sources.count < PROGRESS_SOURCES_MAX)
-		(void)array_push(&progress->sources, source);
-}
-
-void source_progress_take_counter(struct source_progress *progress, uint16_t number, uint64_t time)
-{
-	struct code_source *source = find_source(progress, number);
-	if (source && !source->advances && time > source->complete_until)
-		source->complete_until = time;
-}
-
-void source_progress_advance(struct source_progress *progress, uint16_t number, uint64_t time)
-{
-	source_progress_add(progress, number);
-	struct code_source *source = find_source(progress, number);
-	if (!source)
+	struct code_source *source = find_source(progress, record->source);
+	bool is_value = record->type == IAPROF_RECORD_COUNTER_VALUE, advances = record->type == IAPROF_RECORD_PROGRESS;
+	if (!source && !is_value && progress->sources.count < PROGRESS_SOURCES_MAX &&
+	    array_push(&progress->sources, (struct code_source){ .number = record->source }))
+		source = &progress->sources.items[progress->sources.count - 1];
+	if (!source || !(advances || (is_value && !source->advances)))
 		return;
 	/* The first PROGRESS record replaces the time of its counters, which may be later. */
-	source->complete_until = source->advances && source->complete_until > time ? source->complete_until : time;
-	source->advances = true;
+	if (record->time > source->complete_until || source->advances != advances)
+		source->complete_until = record->time;
+	source->advances = advances;
 }
 
 bool source_progress_reached(const struct source_progress *progress, uint64_t time)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <iaprof/record.h>
 #include "base/array.h"
 
 /* Limit on sources that are waited for. */
@@ -24,11 +25,10 @@ struct source_progress {
 };
 
 void source_progress_free(struct source_progress *progress);
-/* Notes that a source announces code. */
-void source_progress_add(struct source_progress *progress, uint16_t number);
-/* Notes a counter value of any source. */
-void source_progress_take_counter(struct source_progress *progress, uint16_t number, uint64_t time);
-/* Notes a PROGRESS record. */
-void source_progress_advance(struct source_progress *progress, uint16_t number, uint64_t time);
+/*
+ * Notes a record of a source: a PROGRESS record, a counter value, or another, which shows that it announces code or
+ * launches.
+ */
+void source_progress_take(struct source_progress *progress, const struct iaprof_record *record);
 /* Returns whether the records of all sources are complete up to a time. */
 bool source_progress_reached(const struct source_progress *progress, uint64_t time);

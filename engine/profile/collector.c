@@ -192,6 +192,10 @@ static void release_records(struct collector *collector, uint64_t time)
 {
 	record_order_release(&collector->order, WAIT_PROCESSES, time);
 	run_activity_update_names(&collector->activity);
+	if (!collector->options.live)
+		return;
+	correlator_begin_sync(collector->correlator, time);
+	record_order_release(&collector->order, WAIT_DEVICES, time);
 }
 
 void collector_sync(struct collector *collector, uint64_t time)
@@ -204,7 +208,7 @@ void collector_sync(struct collector *collector, uint64_t time)
 	}
 	release_records(collector, time);
 	if (collector->options.live)
-		correlator_sync(collector->correlator, time);
+		correlator_end_sync(collector->correlator);
 	if (collector->options.records && time - collector->names_begin >= NAMES_PERIOD) {
 		collector->names_begin = time;
 		cpu_samples_resolve(&collector->cpu_samples);

@@ -172,19 +172,21 @@ static void take_profile_value(struct collector *collector, const void *value)
 		time_table_add(&collector->times, stack->stack, value_type, record->begin, record->end, record->value);
 }
 
-/* Passes a record to the correlator, or counts it as lost. */
-static void correlate(struct collector *collector, const void *correlated)
+/* Attributes a device sample or the time of a job, or counts it as lost. */
+static void attribute(struct collector *collector, const void *attributed)
 {
-	const struct iaprof_record *record = correlated;
+	const struct iaprof_record *record = attributed;
 	const struct iaprof_record_stall_sample *sample =
 		record->type == IAPROF_RECORD_STALL_SAMPLE ? (const void *)record : NULL;
 	const char *refused = unattributable_reason(&collector->facts, record);
-	if (!refused)
-		correlator_take(collector->correlator, record);
-	else
+	if (refused)
 		collector_add_loss(collector, run_metadata_source_name(&collector->facts, record->source), refused,
 				   LOSS_NO_VALUE_TYPE, sample ? sample->begin : record->time, record->time,
 				   sample ? attribution_total(sample) : 1, 0);
+	else if (sample)
+		correlator_take_sample(collector->correlator, sample);
+	else if (iaprof_record_job_has_kernel((const void *)record))
+		correlator_take_job(collector->correlator, (const void *)record);
 }
 
 #define STAGE(name, statement)                                                                                         \
@@ -211,9 +213,17 @@ STAGE(measure_job, histograms_take_job(&collector->histograms, record))
 STAGE(end_gap, device_gaps_take_job(&collector->gaps, record))
 STAGE(take_finding, findings_take(&collector->findings, record))
 STAGE(take_device, sampled_devices_take(&collector->devices, record))
+STAGE(take_stall_reason, sampled_devices_take_reason(&collector->devices, record))
+STAGE(take_device_counter, sampled_devices_take_counter(&collector->devices, record))
+STAGE(take_device_value, sampled_devices_take_counter_value(&collector->devices, record))
+STAGE(note_progress, source_progress_take(&collector->order.progress, record))
 STAGE(load_code, device_code_take_code_object(collector->device_code, record))
 STAGE(unload_code, device_code_take_unload(collector->device_code, record))
 STAGE(load_kernel, device_code_take_kernel(collector->device_code, record))
+STAGE(correlate_code, correlator_take_code_object(collector->correlator, record))
+STAGE(correlate_kernel, correlator_take_kernel(collector->correlator, record))
+STAGE(correlate_launch, correlator_take_launch(collector->correlator, record))
+STAGE(correlate_activity, correlator_take_activity(collector->correlator, record))
 STAGE(count_launch, device_code_take_launch(collector->device_code, record))
 STAGE(graph_counter, run_activity_take_counter(&collector->activity, record))
 STAGE(graph_counter_value, run_activity_take_counter_value(&collector->activity, record))
@@ -252,9 +262,9 @@ static const struct subscription {
 	{ IAPROF_RECORD_MAPPING, WAIT_NONE, ALWAYS, take_mapping },
 	{ IAPROF_RECORD_SAMPLE, WAIT_NONE, ALWAYS, take_sample },
 	{ IAPROF_RECORD_LAUNCH, WAIT_NONE, LIVE, keep_launch_stacks },
-	{ IAPROF_RECORD_LAUNCH, WAIT_PROCESSES, SENDS_RECORDS, resolve_launch_stack },
 	{ IAPROF_RECORD_LAUNCH, WAIT_NONE, ALWAYS, count_launch },
-	{ IAPROF_RECORD_LAUNCH, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_LAUNCH, WAIT_PROCESSES, SENDS_RECORDS, resolve_launch_stack },
+	{ IAPROF_RECORD_LAUNCH, WAIT_PROCESSES, LIVE, correlate_launch },
 	{ IAPROF_RECORD_CALL, WAIT_NONE, SENDS_RECORDS, keep_call_stack },
 	{ IAPROF_RECORD_CALL, WAIT_NONE, ALWAYS, take_call },
 	{ IAPROF_RECORD_CALL, WAIT_PROCESSES, SENDS_RECORDS, resolve_call_stack },
@@ -263,27 +273,30 @@ static const struct subscription {
 	{ IAPROF_RECORD_CALL_NODE, WAIT_NONE, ALWAYS, define_call_node },
 	{ IAPROF_RECORD_COUNTER, WAIT_NONE, ALWAYS, take_counter },
 	{ IAPROF_RECORD_COUNTER, WAIT_NONE, HAS_ACTIVITY, graph_counter },
-	{ IAPROF_RECORD_COUNTER, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_COUNTER, WAIT_NONE, LIVE, take_device_counter },
 	{ IAPROF_RECORD_COUNTER_VALUE, WAIT_NONE, ALWAYS, take_counter_value },
 	{ IAPROF_RECORD_COUNTER_VALUE, WAIT_NONE, HAS_ACTIVITY, graph_counter_value },
-	{ IAPROF_RECORD_COUNTER_VALUE, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_COUNTER_VALUE, WAIT_NONE, LIVE, take_device_value },
+	{ IAPROF_RECORD_COUNTER_VALUE, WAIT_NONE, LIVE, note_progress },
 	{ IAPROF_RECORD_HISTOGRAM, WAIT_NONE, ALWAYS, take_histogram },
 	{ IAPROF_RECORD_JOB, WAIT_NONE, ALWAYS, measure_job },
 	{ IAPROF_RECORD_JOB, WAIT_NONE, ALWAYS, end_gap },
 	{ IAPROF_RECORD_JOB, WAIT_PROCESSES, HAS_ACTIVITY, place_job },
-	{ IAPROF_RECORD_JOB, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_JOB, WAIT_DEVICES, LIVE, attribute },
 	{ IAPROF_RECORD_FINDING, WAIT_NONE, ALWAYS, take_finding },
 	{ IAPROF_RECORD_LOST, WAIT_NONE, ALWAYS, take_lost },
 	{ IAPROF_RECORD_DEVICE, WAIT_NONE, ALWAYS, take_device },
 	{ IAPROF_RECORD_CODE_OBJECT, WAIT_NONE, ALWAYS, load_code },
-	{ IAPROF_RECORD_CODE_OBJECT, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_CODE_OBJECT, WAIT_NONE, LIVE, correlate_code },
+	{ IAPROF_RECORD_CODE_OBJECT, WAIT_NONE, LIVE, note_progress },
 	{ IAPROF_RECORD_CODE_OBJECT_UNLOAD, WAIT_NONE, ALWAYS, unload_code },
 	{ IAPROF_RECORD_KERNEL, WAIT_NONE, ALWAYS, load_kernel },
-	{ IAPROF_RECORD_KERNEL, WAIT_NONE, LIVE, correlate },
-	{ IAPROF_RECORD_STALL_REASON, WAIT_NONE, LIVE, correlate },
-	{ IAPROF_RECORD_PROGRESS, WAIT_NONE, LIVE, correlate },
-	{ IAPROF_RECORD_DEVICE_ACTIVITY, WAIT_NONE, LIVE, correlate },
-	{ IAPROF_RECORD_STALL_SAMPLE, WAIT_NONE, LIVE, correlate },
+	{ IAPROF_RECORD_KERNEL, WAIT_NONE, LIVE, correlate_kernel },
+	{ IAPROF_RECORD_KERNEL, WAIT_NONE, LIVE, note_progress },
+	{ IAPROF_RECORD_STALL_REASON, WAIT_NONE, LIVE, take_stall_reason },
+	{ IAPROF_RECORD_PROGRESS, WAIT_NONE, LIVE, note_progress },
+	{ IAPROF_RECORD_DEVICE_ACTIVITY, WAIT_NONE, LIVE, correlate_activity },
+	{ IAPROF_RECORD_STALL_SAMPLE, WAIT_DEVICES, LIVE, attribute },
 	{ IAPROF_RECORD_FRAMES, WAIT_NONE, REPLAYED, learn_frames },
 	{ IAPROF_RECORD_MODULE, WAIT_NONE, REPLAYED, learn_module },
 	{ IAPROF_RECORD_PROFILE_STACK, WAIT_NONE, REPLAYED, take_profile_stack },

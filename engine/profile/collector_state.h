@@ -17,7 +17,7 @@ typedef void collector_stage(struct collector *collector, const void *record);
 
 /* Stages of a record type. */
 struct collector_stages {
-	collector_stage *after[WAIT_COUNT][5]; /* by wait: in the order of their calls, then NULL */
+	collector_stage *after[WAIT_COUNT][5]; /* by wait: at most 4, then NULL */
 };
 
 struct collector {

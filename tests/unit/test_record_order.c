@@ -18,10 +18,10 @@ static void pass(void *context, enum record_wait wait, const struct iaprof_recor
 	const struct iaprof_record_job *job = (const void *)record;
 	ck_assert_ptr_eq(context, &order);
 	passed[wait - WAIT_PROCESSES]++;
-	if (in_order)
-		ck_assert_uint_eq(job->tid, *in_order++);
-	else
-		ck_assert_uint_eq(job->tid, expected_tid++);
+	if (job->tid != (in_order ? *in_order : expected_tid))
+		ck_abort_msg("thread %u passed", job->tid);
+	expected_tid++;
+	in_order += in_order != NULL;
 }
 
 static void set_up(void)
@@ -41,6 +41,11 @@ static void add(enum record_wait wait, uint32_t tid, uint64_t time)
 	struct iaprof_record_job job = { .header = { .size = sizeof job, .type = IAPROF_RECORD_JOB, .time = time },
 					 .tid = tid };
 	record_order_add(&order, wait, &job.header);
+}
+
+static void note(uint16_t source, uint16_t type, uint64_t time)
+{
+	source_progress_take(&order.progress, &(struct iaprof_record){ .type = type, .source = source, .time = time });
 }
 
 TEST(records_wait_for_a_sync_of_their_time)
@@ -68,15 +73,15 @@ TEST(records_of_devices_wait_for_all_sources_of_code)
 {
 	static const uint32_t threads[] = { 1, 2, 3 };
 	in_order = threads;
-	source_progress_add(&order.progress, SOURCE);
-	source_progress_add(&order.progress, SOURCE + 1);
+	note(SOURCE, IAPROF_RECORD_KERNEL, 90);
+	note(SOURCE + 1, IAPROF_RECORD_CODE_OBJECT, 90);
 	add(WAIT_DEVICES, 1, 100);
 	add(WAIT_DEVICES, 2, 101);
 	add(WAIT_DEVICES, 3, 102);
-	source_progress_advance(&order.progress, SOURCE, 101);
+	note(SOURCE, IAPROF_RECORD_PROGRESS, 101);
 	record_order_release(&order, WAIT_DEVICES, 150);
 	ck_assert_uint_eq(passed[1], 0);
-	source_progress_advance(&order.progress, SOURCE + 1, 200);
+	note(SOURCE + 1, IAPROF_RECORD_PROGRESS, 200);
 	record_order_release(&order, WAIT_DEVICES, 100);
 	ck_assert_uint_eq(passed[1], 0); /* a SYNC of the very time may precede other samples of it */
 	record_order_release(&order, WAIT_DEVICES, 150);
