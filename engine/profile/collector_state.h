@@ -13,7 +13,7 @@
 #include "profile/replayed_stacks.h"
 
 /* What is done with a record. */
-typedef void collector_stage(struct collector *collector, const void *record);
+typedef void collector_stage(struct collector *collector, struct intern *intern, const void *record);
 
 /* Stages of a record type. */
 struct collector_stages {

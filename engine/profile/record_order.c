@@ -4,9 +4,40 @@
 
 void record_order_free(struct record_order *order)
 {
-	source_progress_free(&order->progress);
+	array_free(&order->sources);
 	for (size_t i = 0; i < WAIT_COUNT; i++)
 		record_store_free(&order->stores[i]);
+}
+
+static struct code_source *find_source(struct record_order *order, uint16_t number)
+{
+	for (size_t i = 0; i < order->sources.count; i++)
+		if (order->sources.items[i].number == number)
+			return &order->sources.items[i];
+	return NULL;
+}
+
+void record_order_note(struct record_order *order, const struct iaprof_record *record)
+{
+	struct code_source *source = find_source(order, record->source);
+	bool is_value = record->type == IAPROF_RECORD_COUNTER_VALUE, advances = record->type == IAPROF_RECORD_PROGRESS;
+	if (!source && !is_value && order->sources.count < RECORD_ORDER_SOURCES_MAX &&
+	    array_push(&order->sources, (struct code_source){ .number = record->source }))
+		source = &order->sources.items[order->sources.count - 1];
+	if (!source || !(advances || (is_value && !source->advances)))
+		return;
+	/* The first PROGRESS record replaces the time of its counters, which may be later. */
+	if (record->time > source->complete_until || source->advances != advances)
+		source->complete_until = record->time;
+	source->advances = advances;
+}
+
+static bool sources_have_reached(const struct record_order *order, uint64_t time)
+{
+	for (size_t i = 0; i < order->sources.count; i++)
+		if (order->sources.items[i].complete_until < time)
+			return false;
+	return true;
 }
 
 struct release {
@@ -21,7 +52,7 @@ static bool has_waited(const struct release *release, const struct iaprof_record
 	if (release->wait == WAIT_PROCESSES || release->time == UINT64_MAX)
 		return record->time <= release->time;
 	return record->time < release->time && (release->time - record->time >= release->order->hold ||
-						source_progress_reached(&release->order->progress, record->time));
+						sources_have_reached(release->order, record->time));
 }
 
 static bool release_record(void *context, const struct iaprof_record *record)

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "correlator/record_store.h"
-#include "correlator/source_progress.h"
 
 enum record_wait {
 	WAIT_NONE,
@@ -18,17 +17,32 @@ enum record_wait {
 	WAIT_COUNT
 };
 
+/* Limit on sources that are waited for. */
+#define RECORD_ORDER_SOURCES_MAX 64
+
+/* A source that announces code or launches. */
+struct code_source {
+	uint16_t number;
+	bool advances;           /* it sends PROGRESS records; otherwise, the times of its counter values count */
+	uint64_t complete_until; /* its records up to this time are complete */
+};
+
 /* Initialise with {0} and the first three. */
 struct record_order {
 	uint64_t hold; /* ns */
 	void (*pass)(void *context, enum record_wait wait, const struct iaprof_record *record);
 	void *context;
-	struct source_progress progress;
+	ARRAY(struct code_source) sources;
 	struct record_store stores[WAIT_COUNT];
 	uint64_t early; /* records that passed early */
 };
 
 void record_order_free(struct record_order *order);
+/*
+ * Notes how far a source has come: a PROGRESS record, a counter value, or another, which shows that it announces code
+ * or launches.
+ */
+void record_order_note(struct record_order *order, const struct iaprof_record *record);
 /* Adds a record that waits. */
 void record_order_add(struct record_order *order, enum record_wait wait, const struct iaprof_record *record);
 /* Passes the records that have waited, in order of arrival. time: of the SYNC; UINT64_MAX: end of the input. */

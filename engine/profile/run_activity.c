@@ -138,16 +138,6 @@ void run_activity_place_call(struct run_activity *activity, const struct iaprof_
 	place(activity, &key, &event, iaprof_record_call_thread_name(call));
 }
 
-void run_activity_take_counter(struct run_activity *activity, const struct iaprof_record_counter *record)
-{
-	count_out_of_memory(activity, counters_take(&activity->counters, record));
-}
-
-void run_activity_take_counter_value(struct run_activity *activity, const struct iaprof_record_counter_value *record)
-{
-	count_out_of_memory(activity, counters_take_value(&activity->counters, record));
-}
-
 void run_activity_clear(struct run_activity *activity)
 {
 	timeline_free(&activity->timeline);

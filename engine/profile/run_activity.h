@@ -45,9 +45,6 @@ struct run_activity {
 	uint64_t out_of_memory; /* records lost when out of memory */
 };
 
-/* Declares a counter, or adds a value of one. */
-void run_activity_take_counter(struct run_activity *activity, const struct iaprof_record_counter *record);
-void run_activity_take_counter_value(struct run_activity *activity, const struct iaprof_record_counter_value *record);
 /* These place a job or calls on the timeline; the process events of their time are known. */
 void run_activity_place_job(struct run_activity *activity, const struct iaprof_record_job *job);
 void run_activity_place_call(struct run_activity *activity, const struct iaprof_record_call *call);

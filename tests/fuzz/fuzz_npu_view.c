@@ -128,10 +128,10 @@ static void take(struct tables *tables, const struct iaprof_record *record)
 		record_order_add(&tables->order, WAIT_PROCESSES, record);
 		break;
 	case IAPROF_RECORD_COUNTER:
-		run_activity_take_counter(&tables->activity, (const void *)record);
+		check(counters_take(&tables->activity.counters, (const void *)record));
 		break;
 	case IAPROF_RECORD_COUNTER_VALUE:
-		run_activity_take_counter_value(&tables->activity, (const void *)record);
+		check(counters_take_value(&tables->activity.counters, (const void *)record));
 		break;
 	case IAPROF_RECORD_FINDING:
 		findings_take(&tables->findings, (const void *)record);

@@ -262,7 +262,7 @@ static void counter_value(uint64_t time, double value)
 	struct iaprof_record_counter_value record = {
 		.header = header(IAPROF_RECORD_COUNTER_VALUE, sizeof record, time), .counter = 1, .value = value
 	};
-	run_activity_take_counter_value(&activity, &record);
+	ck_assert(counters_take_value(&activity.counters, &record));
 }
 
 TEST(counters_need_no_device_and_keep_every_value)
@@ -274,7 +274,7 @@ TEST(counters_need_no_device_and_keep_every_value)
 						 .unit = intern_text_id(intern, "requests"),
 						 .kind = IAPROF_COUNTER_GAUGE };
 	counter_value(1, 9); /* not declared yet */
-	run_activity_take_counter(&activity, &counter);
+	ck_assert(counters_take(&activity.counters, &counter));
 	for (uint32_t i = 0; i < VALUES; i++)
 		counter_value(1000 + i, i);
 	ck_assert_uint_eq(content()->counter_count, 1);
@@ -302,7 +302,7 @@ TEST(counters_need_no_device_and_keep_every_value)
 TEST(profiles_of_intervals_have_no_timeline)
 {
 	struct iaprof_record_counter counter = { .header = header(IAPROF_RECORD_COUNTER, sizeof counter, 0), .id = 1 };
-	run_activity_take_counter(&activity, &counter);
+	ck_assert(counters_take(&activity.counters, &counter));
 	counter_value(1000, 5);
 	job(1, 100, 110, 120, IAPROF_JOB_DONE);
 	place(UINT64_MAX);
@@ -436,8 +436,8 @@ TEST(jobs_and_counters_are_of_their_device)
 							 .labels = intern_text_id(intern, "heap=2") };
 		if (id == 2) /* a shorter record */
 			counter.header.size = offsetof(struct iaprof_record_counter, pid);
-		run_activity_take_counter(&activity, &counter);
-		run_activity_take_counter(&activity, &counter);
+		ck_assert(counters_take(&activity.counters, &counter));
+		ck_assert(counters_take(&activity.counters, &counter));
 	}
 	place(UINT64_MAX);
 	const struct iaprof_activity *now = content();
@@ -471,8 +471,8 @@ TEST(tables_are_bounded)
 		struct iaprof_record_counter_value value = {
 			.header = header(IAPROF_RECORD_COUNTER_VALUE, sizeof value, id), .counter = id, .value = id
 		};
-		run_activity_take_counter(&activity, &counter);
-		run_activity_take_counter_value(&activity, &value);
+		ck_assert(counters_take(&activity.counters, &counter));
+		ck_assert(counters_take_value(&activity.counters, &value));
 	}
 	for (uint32_t i = 1; i <= ACTIVITY_PROCESSES_MAX + 1; i++)
 		job_of(1, DEVICES_MAX + i % 2, i, "compute", i);
@@ -525,7 +525,7 @@ TEST(a_snapshot_knows_its_size)
 	function_add("zeInit", "api", IAPROF_CALL_API);
 	node_add(1, 0);
 	struct iaprof_record_counter counter = { .header = header(IAPROF_RECORD_COUNTER, sizeof counter, 0), .id = 1 };
-	run_activity_take_counter(&activity, &counter);
+	ck_assert(counters_take(&activity.counters, &counter));
 	counter_value(1, 9);
 	counter_value(2, 9);
 	struct iaprof_record_finding finding = { .header = header(IAPROF_RECORD_FINDING, sizeof finding, 0), .pid = 1 };

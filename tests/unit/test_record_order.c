@@ -45,7 +45,7 @@ static void add(enum record_wait wait, uint32_t tid, uint64_t time)
 
 static void note(uint16_t source, uint16_t type, uint64_t time)
 {
-	source_progress_take(&order.progress, &(struct iaprof_record){ .type = type, .source = source, .time = time });
+	record_order_note(&order, &(struct iaprof_record){ .type = type, .source = source, .time = time });
 }
 
 TEST(records_wait_for_a_sync_of_their_time)
