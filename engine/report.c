@@ -194,11 +194,13 @@ static void report_unresolved(const struct collector_statistics *statistics)
 			    "%" PRIu64 " launch or call stack%s not resolved: process unknown, or stack expired",
 			    statistics->event_stacks_missed, plural(statistics->event_stacks_missed));
 	if (statistics->attributed_early)
-		log_message(
-			IAPROF_LOG_WARNING,
-			"attributed %" PRIu64
-			" record%s before all process events and device code of their time were known: too many waited",
-			statistics->attributed_early, plural(statistics->attributed_early));
+		log_message(IAPROF_LOG_WARNING,
+			    "attributed %" PRIu64 " sample%s or other records before all process events and device "
+			    "code of their time were known: too many waited",
+			    statistics->attributed_early, plural(statistics->attributed_early));
+	if (statistics->late)
+		log_message(IAPROF_LOG_INFO, "code objects, kernels and launches that arrived late: %" PRIu64,
+			    statistics->late);
 	if (statistics->definitions_refused)
 		log_message(IAPROF_LOG_WARNING, "ignored %" PRIu64 " definition%s that contradict%s earlier ones",
 			    statistics->definitions_refused, plural(statistics->definitions_refused),

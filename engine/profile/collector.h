@@ -50,7 +50,9 @@ struct collector_statistics {
 	uint64_t processes;             /* program images seen */
 	uint64_t stacks_unknown;        /* stacks of samples and launches whose id had expired */
 	uint64_t event_stacks_missed;   /* stacks of launches and calls that could not be resolved */
-	uint64_t attributed_early;      /* records that did not wait for those they depend on: too many waited */
+	uint64_t attributed_early;      /* samples and other records that did not wait for what they depend on: too many
+					   waited */
+	uint64_t late;                  /* code objects, kernels and launches that device samples did not wait for */
 	uint64_t definitions_refused;   /* ids of a replayed run with conflicting definitions */
 	uint64_t mappings_refused;      /* mappings beyond the limit per user */
 	uint32_t mappings_refused_user; /* user with the most of them */

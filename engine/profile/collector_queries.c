@@ -51,7 +51,8 @@ struct collector_statistics collector_statistics(const struct collector *collect
 	}
 	statistics.strings_refused = intern_refused_strings(collector->options.intern);
 	statistics.kernel_side_time = collector->facts.kernel_side_time;
-	statistics.attributed_early = collector->order.early;
+	statistics.late = collector->order.late;
+	statistics.attributed_early = saturating_add(collector->order.early, collector->cpu_samples.early);
 	statistics.event_stacks_missed = collector->event_stacks.missed;
 	statistics.decoder_failed = code_workers_have_failed(collector->code_workers);
 	statistics.device = device_code_statistics(collector->device_code);

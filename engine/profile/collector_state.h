@@ -17,7 +17,7 @@ typedef void collector_stage(struct collector *collector, struct intern *intern,
 
 /* Stages of a record type. */
 struct collector_stages {
-	collector_stage *after[WAIT_COUNT][5]; /* by wait: at most 4, then NULL */
+	collector_stage *after[WAIT_COUNT][8]; /* by wait; at most 7, then NULL */
 };
 
 struct collector {

@@ -127,7 +127,7 @@ static bool is_placed(const struct cpu_samples *samples, const struct placement 
 	       (!threads || placement->names == threads->changes);
 }
 
-void cpu_samples_place(struct cpu_samples *samples, uint64_t until)
+static void place_until(struct cpu_samples *samples, uint64_t until, uint64_t synced)
 {
 	struct recent_images recent = { 0 };
 	struct waiting_value *values = samples->waiting.values.items;
@@ -139,6 +139,8 @@ void cpu_samples_place(struct cpu_samples *samples, uint64_t until)
 			values[kept++] = *value;
 			continue;
 		}
+		if (value->time > synced)
+			samples->early = saturating_add(samples->early, value->count);
 		struct placed_key *placed = &samples->waiting.keys.items[value->key];
 		if (!is_placed(samples, &placed->placement, value->time))
 			place(samples, &recent, placed, value);
@@ -153,11 +155,17 @@ void cpu_samples_place(struct cpu_samples *samples, uint64_t until)
 	count_out_of_memory(samples, waiting_samples_trim(&samples->waiting));
 }
 
+void cpu_samples_place(struct cpu_samples *samples, uint64_t until)
+{
+	samples->synced = until;
+	place_until(samples, until, until);
+}
+
 static inline void add_sample(struct cpu_samples *samples, const union waiting_key *key, uint64_t first_time,
 			      uint64_t time, uint64_t value, uint64_t count)
 {
 	if (waiting_samples_are_full(&samples->waiting))
-		cpu_samples_place(samples, UINT64_MAX);
+		place_until(samples, UINT64_MAX, samples->synced);
 	if (!waiting_samples_add(&samples->waiting, key, first_time, time, value, count))
 		count_out_of_memory(samples, count);
 }

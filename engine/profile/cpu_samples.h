@@ -33,6 +33,8 @@ struct cpu_samples {
 	struct waiting_samples waiting;
 	uint32_t pass;          /* number of calls of cpu_samples_place() so far */
 	size_t prefetched;      /* entries of the table before this one have been prefetched */
+	uint64_t synced;        /* time up to which process records are complete */
+	uint64_t early;         /* samples placed before that of their time, because too many waited */
 	uint64_t taken;         /* samples as counted by their sources, without calls */
 	uint64_t out_of_memory; /* samples and calls that could not be stored */
 	uint64_t spans_dropped; /* samples that lost their span: FRAME_TABLE_SPANS_MAX was reached */

@@ -24,8 +24,12 @@ void record_order_note(struct record_order *order, const struct iaprof_record *r
 	if (!source && !is_value && order->sources.count < RECORD_ORDER_SOURCES_MAX &&
 	    array_push(&order->sources, (struct code_source){ .number = record->source }))
 		source = &order->sources.items[order->sources.count - 1];
-	if (!source || !(advances || (is_value && !source->advances)))
+	if (!source || (is_value && source->advances))
 		return;
+	if (!is_value && !advances) {
+		order->late += source->advances && record->time <= source->complete_until;
+		return;
+	}
 	/* The first PROGRESS record replaces the time of its counters, which may be later. */
 	if (record->time > source->complete_until || source->advances != advances)
 		source->complete_until = record->time;

@@ -35,6 +35,7 @@ struct record_order {
 	ARRAY(struct code_source) sources;
 	struct record_store stores[WAIT_COUNT];
 	uint64_t early; /* records that passed early */
+	uint64_t late;  /* code objects, kernels and launches that came after the PROGRESS record of their time */
 };
 
 void record_order_free(struct record_order *order);

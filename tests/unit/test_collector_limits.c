@@ -74,6 +74,7 @@ TEST_LOOP(samples_that_wait_are_bounded, 0, 2)
 	ck_assert_uint_eq(total_of("[unknown]"), _i ? ROOM : 0);
 	ck_assert_uint_eq(total_of("late"), _i ? 1 : ROOM);
 	ck_assert_uint_eq(collector_statistics(collector).samples, ROOM + (uint64_t)_i);
+	ck_assert_uint_eq(collector_statistics(collector).attributed_early, _i ? ROOM : 0);
 }
 
 /*
@@ -98,6 +99,8 @@ TEST_LOOP(stacks_that_wait_are_bounded, 0, 3)
 	collector_finish(collector);
 	ck_assert_uint_eq(total_of("late"), cases[_i].late);
 	ck_assert_uint_eq(total_of("[unknown]"), cases[_i].all - cases[_i].late);
+	ck_assert_uint_eq(collector_statistics(collector).attributed_early,
+			  cases[_i].all - cases[_i].late - cases[_i].earlier);
 }
 
 /* Those of later times keep their stack and program when others are placed, however many these are. */

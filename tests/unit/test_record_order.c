@@ -93,6 +93,22 @@ TEST(records_of_devices_wait_for_all_sources_of_code)
 	ck_assert_uint_eq(order.early + passed[0], 0);
 }
 
+/* Code that comes later than its source has reported is counted; counters report nothing. */
+TEST(late_code_is_counted)
+{
+	note(SOURCE, IAPROF_RECORD_KERNEL, 100);
+	note(SOURCE, IAPROF_RECORD_COUNTER_VALUE, 120);
+	note(SOURCE, IAPROF_RECORD_KERNEL, 110);
+	ck_assert_uint_eq(order.late, 0);
+	note(SOURCE, IAPROF_RECORD_PROGRESS, 105);
+	note(SOURCE, IAPROF_RECORD_LAUNCH, 106);
+	ck_assert_uint_eq(order.late, 0);
+	note(SOURCE, IAPROF_RECORD_LAUNCH, 105);
+	note(SOURCE, IAPROF_RECORD_CODE_OBJECT, 50);
+	note(SOURCE + 1, IAPROF_RECORD_CODE_OBJECT, 50);
+	ck_assert_uint_eq(order.late, 2);
+}
+
 /* With more than can wait, the older half passes early; none is lost. */
 TEST_LOOP(records_that_wait_are_bounded, 0, 2)
 {
