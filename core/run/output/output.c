@@ -76,25 +76,34 @@ static const char *file_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/*
- * Returns the target's path with the variant and the number of a later run before its extension: profile.cpu.2.folded.
- */
-static char *path_of_variant(const struct output_target *target, const char *variant)
+/* Returns the target's path with the variant and the run before its extension: profile.cpu.2.folded. run: 0: none. */
+static char *path_of_variant(const struct output_target *target, const char *variant, uint32_t run)
 {
-	if (!variant && target->run <= 1)
+	if (!variant && !run)
 		return strdup(target->path);
 	char safe[80], number[16] = "";
 	size_t length = 0;
 	for (; variant && variant[length] && length < 63; length++)
 		safe[length] = variant[length] == '/' || (unsigned char)variant[length] <= ' ' ? '_' : variant[length];
 	safe[length] = '\0';
-	if (target->run > 1)
-		snprintf(number, sizeof number, "%s%" PRIu32, variant ? "." : "", target->run);
+	if (run)
+		snprintf(number, sizeof number, "%s%" PRIu32, variant ? "." : "", run);
 	strcat(safe, number);
 	const char *dot = strrchr(file_of(target->path), '.');
 	return dot && dot != file_of(target->path)
 		       ? format_new("%.*s.%s%s", (int)(dot - target->path), target->path, safe, dot)
 		       : format_new("%s.%s", target->path, safe);
+}
+
+/* The file of an earlier run is kept, unless it has been moved away. */
+static char *path_of_file(const struct output_target *target, const char *variant)
+{
+	struct stat status;
+	char *path = path_of_variant(target, variant, 0);
+	if (!path || target->run <= 1 || lstat(path, &status))
+		return path;
+	free(path);
+	return path_of_variant(target, variant, target->run);
 }
 
 /*
@@ -186,7 +195,7 @@ struct iaprof_output *output_open(struct output_target *target, const char *vari
 	output->is_regular = false;
 	output->is_incremental = flags & IAPROF_OUTPUT_INCREMENTAL;
 	output->used = 0;
-	output->path = is_file ? path_of_variant(target, variant) : strdup(target->path);
+	output->path = is_file ? path_of_file(target, variant) : strdup(target->path);
 	int result = !output->path ? error_set(error, ENOMEM, "output %s: out of memory", target->path)
 		     : is_file     ? open_file(output, error)
 				   : open_stream(target, output, variant, error);
