@@ -42,6 +42,31 @@ static bool redirect(const int *streams)
 	return failed;
 }
 
+/* Moves the descriptors of a program to the numbers that it expects, and closes all others. Returns whether it failed.
+ */
+static bool pass(int channel, const int *passed)
+{
+	const int end = CHILD_CHANNEL + 1 + CHILD_PASSED_MAX;
+	int copies[CHILD_PASSED_MAX + 1];
+	bool failed = false;
+	/* Away from those numbers, and then without a close-on-exec flag. */
+	for (int i = CHILD_CHANNEL; i < end; i++) {
+		int descriptor = i == CHILD_CHANNEL ? channel : passed[i - CHILD_CHANNEL - 1];
+		copies[i - CHILD_CHANNEL] = descriptor > 0 ? fcntl(descriptor, F_DUPFD, end) : -1;
+		failed |= descriptor > 0 && copies[i - CHILD_CHANNEL] < 0;
+	}
+	for (int i = CHILD_CHANNEL; i < end; i++)
+		if (copies[i - CHILD_CHANNEL] < 0)
+			close(i);
+		else
+			failed |= dup2(copies[i - CHILD_CHANNEL], i) < 0;
+	/* Linux before 5.9 and some containers lack the system call. */
+	if (syscall(SYS_close_range, end, ~0u, 0u))
+		for (long i = end, limit = sysconf(_SC_OPEN_MAX); i < limit; i++)
+			close((int)i);
+	return failed;
+}
+
 /* Closes all but the standard streams and the kept descriptors. */
 static void close_others(const int *kept, size_t count)
 {
@@ -65,14 +90,13 @@ bool child_die_with(pid_t parent)
 /* Runs in the child of a process that may have threads: only calls that are safe after fork(2). */
 static _Noreturn void become(const struct child_setup *setup, pid_t parent, int channel)
 {
-	const int kept[] = { channel < 0 || !setup->path ? channel : CHILD_CHANNEL, setup->kept[0], setup->kept[1] };
+	const int kept[] = { channel, setup->kept[0], setup->kept[1] };
 	bool failed = setup->is_leader && setsid() < 0;
 	if (setup->streams)
 		failed |= redirect(setup->streams);
-	/* dup() leads to a descriptor without close-on-exec flag even if the channel has this number by now. */
-	if (setup->path && channel >= 0)
-		failed |= dup2(dup(channel), CHILD_CHANNEL) < 0;
-	if (!setup->keeps_all)
+	if (setup->path)
+		failed |= pass(channel, setup->passed);
+	else if (!setup->keeps_all)
 		close_others(kept, sizeof kept / sizeof *kept);
 	if (!failed && setup->prepare)
 		setup->prepare();

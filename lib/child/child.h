@@ -16,6 +16,8 @@
 
 /* Descriptor of its end of the channel in a child that executes a program. */
 #define CHILD_CHANNEL 3
+/* Number of descriptors that it can have beside it. */
+#define CHILD_PASSED_MAX 3
 /* Exit status of a child whose program could not be executed. */
 #define CHILD_NOT_EXECUTED 127
 /* A killed process ends within microseconds, unless it is blocked in the Linux kernel by a device or a server, ns. */
@@ -43,6 +45,8 @@ struct child_setup {
 	const char *path;
 	char *const *arguments;   /* NULL-terminated */
 	char *const *environment; /* NULL: that of this process */
+	/* Descriptors that become CHILD_CHANNEL + 1 and those after it; all others are closed. 0 or -1: none. */
+	int passed[CHILD_PASSED_MAX];
 	/*
 	 * If path is NULL: runs in a copy of this process, with its signal settings, and ends when it returns. channel:
 	 * its end. Only async-signal-safe functions if this process has threads.

@@ -445,9 +445,12 @@ TEST(a_child_has_only_its_descriptors)
 	ck_assert_int_eq(exit_status_of(&copy), 0);
 	struct child_setup program = { .path = "/proc/self/exe", .arguments = arguments, .channel = SOCK_STREAM };
 	ck_assert_int_eq(exit_status_of(&program), 4);
+	program.passed[0] = opened[15];
+	program.passed[2] = CHILD_CHANNEL; /* the number that another one gets */
+	ck_assert_int_eq(exit_status_of(&program), 6);
 	for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
 		close(opened[i]);
-	program.channel = 0;
+	program = (struct child_setup){ .path = "/proc/self/exe", .arguments = arguments };
 	ck_assert_int_eq(exit_status_of(&program), 3);
 }
 
