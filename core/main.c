@@ -18,6 +18,7 @@
 #include "plugin/plugin_call.h"
 #include "plugin/plugin_description.h"
 #include "plugin/registry.h"
+#include "run/isolation/isolated_process.h"
 #include "run/output/output.h"
 #include "run/output/screen.h"
 #include "run/run.h"
@@ -145,6 +146,8 @@ int main(int argc, char **argv)
 	hold_standard_streams();
 	if (argc == 2 && !strcmp(argv[0], PLUGIN_DESCRIPTION_PROGRAM))
 		plugin_description_main(argv[1]);
+	if (argc == 2 && !strcmp(argv[0], ISOLATED_PROCESS_PROGRAM))
+		isolated_process_main(argv[1]);
 	plugin_call_watch(clean_up);
 	struct configuration configuration = { 0 };
 	struct registry registry = { .reads_apart = true };

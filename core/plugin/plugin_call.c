@@ -169,7 +169,7 @@ void plugin_call_isolate(void (*report)(const char *callback, const char *what),
 {
 	note_callback = note;
 	report_end = report;
-	atomic_store(&watching_process, getpid());
+	plugin_call_watch(NULL);
 }
 
 const char *plugin_call_callback(void)

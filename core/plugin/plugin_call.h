@@ -40,10 +40,9 @@ _Noreturn void process_exit_immediately(int status);
 /* Ends the process like _exit(); in a callback with status 1 and a line that names the callback. */
 _Noreturn void plugin_call_exit(int status);
 /*
- * For the process of an isolated plugin, which has the handlers of plugin_call_watch(): a crash, exit() or _exit()
- * calls report() instead of printing the line, with the callback (NULL: none) and what happened; it must be
- * async-signal-safe. note() is called with the callback that a thread enters, and with the previous one (NULL: none)
- * when it returns.
+ * plugin_call_watch() for the process of an isolated plugin: a crash, exit() or _exit() calls report() instead of
+ * printing the line, with the callback (NULL: none) and what happened; it must be async-signal-safe. note() is called
+ * with the callback that a thread enters, and with the previous one (NULL: none) when it returns.
  */
 void plugin_call_isolate(void (*report)(const char *callback, const char *what), void (*note)(const char *callback));
 /* Returns the callback that the thread is in; "" if none. */

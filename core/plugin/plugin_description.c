@@ -229,16 +229,15 @@ static int start(const char *path, struct child *child)
 {
 	/* Text that a constructor prints must not appear in the output of a sink. */
 	static const int streams[] = { -1, STDERR_FILENO, STDERR_FILENO };
-	/* Under an emulator, such as valgrind's, the link leads to the emulator. */
-	CLEANUP_FREE char *own_path = program_path();
+	CLEANUP_FREE char *program = program_path();
 	char *arguments[] = { (char *)PLUGIN_DESCRIPTION_PROGRAM, (char *)path, NULL };
-	const struct child_setup setup = { .path = own_path && !access(own_path, X_OK) ? own_path : "/proc/self/exe",
+	const struct child_setup setup = { .path = program,
 					   .arguments = arguments,
 					   .channel = SOCK_STREAM,
 					   .streams = streams,
 					   .is_leader = true,
 					   .dies_with_us = true };
-	return child_start(child, &setup);
+	return program ? child_start(child, &setup) : -ENOMEM;
 }
 
 static int describe(struct plugin *plugin, const char *path, struct error *error)

@@ -83,7 +83,7 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 	else if (!store_settings(instance, configuration, error)) {
 		instance_host_init(instance);
 		if (instance->is_isolated)
-			instance->isolation = isolation_new(instance, error);
+			instance->isolation = isolation_new(instance, configuration, error);
 		if (instance->is_isolated ? instance->isolation != NULL : !plugin_load_code(plugin, error))
 			return instance;
 	}

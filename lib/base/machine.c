@@ -49,16 +49,27 @@ bool link_name(const char *path, char *name, size_t size)
 	return true;
 }
 
-char *program_path(void)
+/* Returns where the running program is, or was; NULL on failure. */
+static char *program_link(void)
 {
 	char path[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
 	return length > 0 ? strndup(path, (size_t)length) : NULL;
 }
 
+char *program_path(void)
+{
+	char *path = program_link();
+	/* Under an emulator, such as valgrind's, the link leads to the emulator. */
+	if (path && !access(path, X_OK))
+		return path;
+	free(path);
+	return strdup("/proc/self/exe");
+}
+
 char *program_folder(void)
 {
-	char *path = program_path(), *slash = path ? strrchr(path, '/') : NULL;
+	char *path = program_link(), *slash = path ? strrchr(path, '/') : NULL;
 	if (slash) {
 		*slash = '\0';
 		return path;

@@ -22,7 +22,7 @@ int line_read(const char *path, char *text, size_t size);
  */
 bool link_name(const char *path, char *name, size_t size);
 
-/* Returns the path of the running program; NULL on failure. One that was replaced has none. The caller frees it. */
+/* Returns a path that executes the running program again; NULL on failure. The caller frees it. */
 char *program_path(void);
 /* Returns the folder of the running program, without a trailing '/'; NULL on failure. The caller frees it. */
 char *program_folder(void);

@@ -10,6 +10,7 @@
 
 static struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SOURCE, .name = "test", .instance_size = 8 } };
 static struct instance_services services;
+static struct record_ring ring;
 static struct record_intake intake;
 static uint64_t seed = 1;
 
@@ -25,7 +26,8 @@ static void set_up(void)
 	struct error error = { 0 };
 	struct instance *instance = instance_new(&plugin, &configuration, 7, &services, &error);
 	ck_assert_msg(instance != NULL, "%s", error.text);
-	intake = (struct record_intake){ .ring = record_ring_new(), .instance = instance, .process_descriptor = -1 };
+	memset(&ring, 0, sizeof ring);
+	intake = (struct record_intake){ .ring = &ring, .instance = instance, .process_descriptor = -1 };
 	ck_assert_int_eq(record_intake_init(&intake), 0);
 	/* Ids of the run differ from those of the source. */
 	intern_text_id(services.intern, "first");
@@ -34,7 +36,6 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	record_ring_free(intake.ring);
 	record_intake_free(&intake);
 	instance_free(intake.instance);
 	intern_free(services.intern);

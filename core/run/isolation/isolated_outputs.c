@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "run/isolation/isolated_process.h"
-#include "run/isolation/message.h"
 
 /* Represents a struct iaprof_output of iaprof. */
 struct remote_output {
@@ -30,10 +29,10 @@ static int send_request(const struct iaprof_host *host, const struct request *re
 	if (!answer)
 		return host->fail(host, ENOMEM, "out of memory");
 	pthread_mutex_lock(&process->asking);
-	int result = message_send(process->service, request->kind, request->value, request->number, request->bytes,
+	int result = message_send(ISOLATED_SERVICE, request->kind, request->value, request->number, request->bytes,
 				  request->size, NULL);
 	if (!result)
-		result = message_receive(process->service, answer, NULL, NULL);
+		result = message_receive(ISOLATED_SERVICE, answer, NULL, NULL);
 	pthread_mutex_unlock(&process->asking);
 	if (result) /* iaprof has ended, or ends this process */
 		result = host->fail(host, result, "cannot reach iaprof: %s", strerror(-result));

@@ -3,6 +3,7 @@
 #include "run/isolation/isolated_process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,17 +12,17 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/thread.h"
 #include "plugin/plugin_call.h"
-#include "process/process_maps.h"
 #include "run/capabilities.h"
-#include "run/isolation/message.h"
 #include "run/isolation/unwind_packed.h"
 
 /* Interval at which the writer checks a full ring for room, in ns. */
@@ -42,8 +43,7 @@ static void report_end(const char *callback, const char *what)
 		return;
 	memcpy(bytes, what, what_size);
 	memcpy(bytes + what_size, callback ? callback : "", callback_size);
-	(void)message_send(current_process->channel, MESSAGE_CRASHED, 0, 0, bytes, what_size + callback_size,
-			   CHANNEL_NOW);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_CRASHED, 0, 0, bytes, what_size + callback_size, CHANNEL_NOW);
 }
 
 /* Publishes the callback that the main thread is in, so that iaprof detects one that does not return. */
@@ -51,18 +51,18 @@ static void note_callback(const char *callback)
 {
 	if (!is_main_thread)
 		return;
-	struct record_ring *ring = current_process->ring;
-	atomic_store_explicit(&ring->callback, isolated_callback_find(callback), memory_order_relaxed);
-	atomic_fetch_add_explicit(&ring->callback_number, 1, memory_order_release);
+	struct shared_memory *memory = current_process->memory;
+	atomic_store_explicit(&memory->callback, isolated_callback_find(callback), memory_order_relaxed);
+	atomic_fetch_add_explicit(&memory->callback_number, 1, memory_order_release);
 }
 
 static void write_records(const struct isolated_process *process, const char *records, size_t size)
 {
 	bool wake = false;
 	/* The ring has no room while iaprof is busy; meanwhile the queue of this process fills up and counts drops. */
-	while (!record_ring_write(process->ring, records, size, &wake))
+	while (!record_ring_write(&process->memory->ring, records, size, &wake))
 		nanosleep(&(struct timespec){ .tv_nsec = ROOM_PERIOD }, NULL);
-	if (wake && eventfd_write(process->wake, 1))
+	if (wake && eventfd_write(ISOLATED_WAKE, 1))
 		process_exit_immediately(1);
 }
 
@@ -89,7 +89,7 @@ static void *move_records(void *argument)
 	for (struct block *block, *next; (block = bus_take(bus, UINT64_MAX));)
 		for (; block; block = next) {
 			next = block->next;
-			if (process->service < 0) /* a source; records of sinks are discarded */
+			if (!process->is_sink) /* whose records are discarded */
 				write_block(process, block);
 			bus_recycle(bus, block);
 		}
@@ -139,10 +139,10 @@ static int call_sink(struct isolated_process *process, const struct message *mes
 
 static int call(struct isolated_process *process, const struct message *message, struct error *error)
 {
-	bool is_sink = process->service >= 0;
 	switch (message->head.number) {
 	case ISOLATED_CONFIGURE:
-		return is_sink ? call_sink(process, message, error) : instance_configure(process->instance, error);
+		return process->is_sink ? call_sink(process, message, error)
+					: instance_configure(process->instance, error);
 	case ISOLATED_PROBE:
 		return instance_probe(process->instance, error);
 	case ISOLATED_CHECK:
@@ -193,7 +193,7 @@ static void take_unwind(struct instance *instance, const struct message *message
 		munmap((void *)bytes, size);
 }
 
-static void process_message(struct isolated_process *process, struct message *message, int descriptor, pthread_t mover)
+static void process_message(struct isolated_process *process, struct message *message, int descriptor)
 {
 	static _Alignas(8) char target[MESSAGE_BYTES_MAX + 1]; /* the source may use it until stop() */
 	struct error error = { 0 };
@@ -227,48 +227,43 @@ static void process_message(struct isolated_process *process, struct message *me
 	if (message->head.number == ISOLATED_FINISH) {
 		instance_report_refused(process->instance);
 		bus_close(process->services.bus);
-		pthread_join(mover, NULL);
+		pthread_join(process->mover, NULL);
 	}
 	uint32_t flags = process->instance->offline ? RETURN_OFFLINE : 0;
-	(void)message_send(process->channel, MESSAGE_RETURN, result, flags, error.text, strlen(error.text), NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_RETURN, result, flags, error.text, strlen(error.text), NULL);
 }
-
-struct serving {
-	struct isolated_process *process;
-	pthread_t mover;
-};
 
 static void serve(void *context, uint32_t events)
 {
 	static struct message message;
-	struct serving *serving = context;
+	struct isolated_process *process = context;
 	CLEANUP_CLOSE int descriptor = -1;
-	int result = message_receive(serving->process->channel, &message, &descriptor, CHANNEL_NOW);
+	int result = message_receive(ISOLATED_CHANNEL, &message, &descriptor, CHANNEL_NOW);
 	if (!result)
-		process_message(serving->process, &message, descriptor, serving->mover);
+		process_message(process, &message, descriptor);
 	else if (result != -ETIMEDOUT)
 		process_exit_immediately(1); /* iaprof has ended */
 }
 
 /* Serves one message, and waits for it. */
-static void serve_waiting(struct serving *serving)
+static void serve_waiting(struct isolated_process *process)
 {
-	struct pollfd channel = { .fd = serving->process->channel, .events = POLLIN };
+	struct pollfd channel = { .fd = ISOLATED_CHANNEL, .events = POLLIN };
 	if (poll(&channel, 1, -1) > 0)
-		serve(serving, 0);
+		serve(process, 0);
 }
 
-/* A service manager signals all processes of a service, but iaprof stops its sources in order. */
-static void ignore(int number)
-{
-}
-
-static void hold_signals(void)
+void isolated_process_set_signals(void (*handler)(int number))
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction action = { .sa_handler = ignore, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
 		sigaction(signals[i], &action, NULL);
+}
+
+/* Unlike SIG_IGN, not inherited by programs that the plugin executes. */
+static void ignore(int number)
+{
 }
 
 static bool make_services(struct isolated_process *process)
@@ -281,60 +276,66 @@ static bool make_services(struct isolated_process *process)
 		return false;
 	intern_expire_by_age(services->intern);
 	isolated_services_init(process);
-	if (process->service >= 0)
-		isolated_sink_init(process);
-	process->instance->services = services;
-	process->instance->is_gated_elsewhere = true;
 	return true;
 }
 
-/* Shared memory of iaprof and of other plugins is not the plugin's to write to. */
-static void unmap_shared_memory(const struct isolated_process *process)
+/* Loads the plugin and makes its instance. iaprof has read the description and the settings before. */
+static int make_instance(struct isolated_process *process, const char *path, struct error *error)
 {
-	struct process_mapping mapping;
-	size_t length = 0;
-	CLEANUP_FREE char *maps = process_file_read(getpid(), "maps", &length);
-	const char *rest = maps;
-	while (rest && process_mapping_next(&rest, &length, &mapping)) {
-		void *memory = (void *)(uintptr_t)mapping.start;
-		if (mapping.writable && mapping.shared && memory != process->ring && memory != process->memory)
-			munmap(memory, mapping.end - mapping.start);
-	}
+	struct instance_configuration configuration = { 0 };
+	struct plugin *plugin = plugin_load(path, error);
+	if (!plugin)
+		return error->code;
+	if (process->is_sink != (plugin->description.kind == IAPROF_PLUGIN_SINK))
+		return error_set(error, ESTALE, "plugin %s: the file was replaced (run iaprof again)", path);
+	if (shared_memory_read_settings(process->memory, &configuration))
+		return error_set(error, ENOMEM, "out of memory");
+	process->instance =
+		instance_new(plugin, &configuration, (uint16_t)process->memory->number, &process->services, error);
+	array_free(&configuration.settings);
+	if (!process->instance)
+		return error->code;
+	process->instance->is_gated_elsewhere = true;
+	if (process->is_sink)
+		isolated_sink_init(process);
+	return 0;
 }
 
-/* Its description has been read in another process. */
-static void load_code(const struct isolated_process *process)
+_Noreturn void isolated_process_main(const char *path)
 {
+	static struct isolated_process process;
 	struct error error = { 0 };
-	if (!plugin_load_code(process->instance->plugin, &error))
-		return;
-	(void)message_send(process->channel, MESSAGE_CRASHED, 0, 0, error.text, strlen(error.text), NULL);
-	process_exit_immediately(1);
-}
-
-void isolated_process_run(struct isolated_process *process)
-{
-	struct serving serving = { .process = process };
-	current_process = process;
+	isolated_process_set_signals(ignore);
+	signal(SIGPIPE, SIG_IGN); /* as in iaprof */
+	/* For programs that the plugin executes. Only a sink has the service. */
+	bool is_open = !fcntl(ISOLATED_CHANNEL, F_SETFD, FD_CLOEXEC) && !fcntl(ISOLATED_WAKE, F_SETFD, FD_CLOEXEC);
+	process.is_sink = !fcntl(ISOLATED_SERVICE, F_SETFD, FD_CLOEXEC);
+	process.memory = shared_memory_open(ISOLATED_MEMORY);
+	/* Executing a program that has capabilities has reset the signal. */
+	if (!is_open || !process.memory || prctl(PR_SET_PDEATHSIG, SIGKILL))
+		process_exit_immediately(1);
+	log_set_level(process.memory->log_level);
+	current_process = &process;
 	is_main_thread = true;
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
-	hold_signals();
 	plugin_call_isolate(report_end, note_callback);
-	unmap_shared_memory(process);
-	load_code(process);
-	if (!make_services(process) || thread_start(&serving.mover, move_records, process) ||
-	    loop_watch_descriptor(process->services.loop, process->channel, EPOLLIN, serve, &serving, NULL))
+	if (make_services(&process) && make_instance(&process, path, &error)) {
+		(void)message_send(ISOLATED_CHANNEL, MESSAGE_CRASHED, 0, 0, error.text, strlen(error.text), NULL);
 		process_exit_immediately(1);
-	while (!process->is_done) {
-		const struct instance *instance = process->instance;
+	}
+	if (!process.instance || thread_start(&process.mover, move_records, &process) ||
+	    loop_watch_descriptor(process.services.loop, ISOLATED_CHANNEL, EPOLLIN, serve, &process, NULL))
+		process_exit_immediately(1);
+	while (!process.is_done) {
+		const struct instance *instance = process.instance;
 		/* Callbacks of descriptors and timers run from start() to stop(). */
 		if (instance->started && !atomic_load(&instance->stopping))
-			loop_turn(process->services.loop, UINT64_MAX);
+			loop_turn(process.services.loop, UINT64_MAX);
 		else
-			serve_waiting(&serving);
+			serve_waiting(&process);
 	}
-	instance_free(process->instance);
+	instance_free(process.instance);
 	fflush(stdout);
-	(void)message_send(process->channel, MESSAGE_RETURN, 0, 0, NULL, 0, NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_RETURN, 0, 0, NULL, 0, NULL);
 	process_exit_immediately(0);
 }

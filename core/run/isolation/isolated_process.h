@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runs in the process of an isolated plugin: its callbacks, with a bus, an intern table and a loop of its own. */
+/*
+ * What runs in the process of an isolated plugin: its callbacks, with a bus, an intern table and a loop of its own. The
+ * process is iaprof itself under another name.
+ */
 #pragma once
 
 #include "base/clock.h"
+#include "child/child.h"
 #include "run/instance.h"
+#include "run/isolation/message.h"
 #include "run/isolation/profile_image.h"
-#include "run/isolation/record_ring.h"
-#include "run/isolation/sink_memory.h"
+#include "run/isolation/shared_memory.h"
+
+/* argv[0] of the process; argv[1] is the plugin's path. */
+#define ISOLATED_PROCESS_PROGRAM "iaprof-plugin"
 
 /* Requests for mappings of processes that iaprof was sent last, by pid. */
 #define UNWIND_REQUESTS 1024
@@ -18,22 +25,34 @@ struct unwind_request {
 
 struct isolated_process {
 	struct instance *instance;
-	struct record_ring *ring;
-	int channel; /* SOCK_SEQPACKET, to iaprof */
-	int wake;    /* eventfd: there are records in the ring */
+	struct shared_memory *memory;
 	struct instance_services services;
+	pthread_t mover; /* of records into the ring */
 	bool is_done;
 	/* Of sinks. */
-	int service;                /* SOCK_SEQPACKET: requests that have an answer; -1: a source */
-	pthread_mutex_t asking;     /* of a request, as the sink may have threads */
-	struct sink_memory *memory; /* shared with iaprof */
+	bool is_sink;
+	pthread_mutex_t asking; /* of a request, as the sink may have threads */
 	struct mapped_strings strings;
 	struct mapped_profile profile; /* of the next call of profile() */
 	struct unwind_request unwind_requests[UNWIND_REQUESTS];
 };
 
-/* Serves calls until iaprof asks for destroy() or ends. Called in the new process. */
-_Noreturn void isolated_process_run(struct isolated_process *process);
+/* Descriptors of the process. */
+enum {
+	ISOLATED_CHANNEL = CHILD_CHANNEL, /* SOCK_SEQPACKET, to iaprof */
+	ISOLATED_MEMORY,                  /* struct shared_memory, until it is mapped */
+	ISOLATED_WAKE,                    /* eventfd: there are records in the ring */
+	ISOLATED_SERVICE,                 /* SOCK_SEQPACKET: requests of sinks that have an answer */
+};
+
+/* Serves calls until iaprof asks for destroy() or ends. Runs in the new process. */
+_Noreturn void isolated_process_main(const char *path);
+
+/*
+ * Sets how the process handles signals that end a run: a service manager signals all processes of a service, but iaprof
+ * stops its plugins in order. Async-signal-safe.
+ */
+void isolated_process_set_signals(void (*handler)(int number));
 
 /* isolated_services.c: sets the services that need iaprof, apart from the bus, the intern table and the loop. */
 void isolated_services_init(struct isolated_process *process);

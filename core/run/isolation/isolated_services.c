@@ -7,12 +7,10 @@
 #include "base/clock.h"
 #include "plugin/plugin_call.h"
 #include "run/isolation/isolated_process.h"
-#include "run/isolation/message.h"
 
 static void send_log(void *context, const struct instance *instance, int level, const char *text)
 {
-	const struct isolated_process *process = context;
-	(void)message_send(process->channel, MESSAGE_LOG, level, 0, text, strlen(text), NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_LOG, level, 0, text, strlen(text), NULL);
 }
 
 /* Sends a request and returns its result. Only in prepare(), when iaprof sends nothing else. */
@@ -21,9 +19,9 @@ static int request(const struct isolated_process *process, uint32_t kind, int32_
 	struct message answer;
 	if (process->instance->prepared || strcmp(plugin_call_callback(), "prepare") != 0)
 		return -EINVAL;
-	int result = message_send(process->channel, kind, value, 0, bytes, size, NULL);
+	int result = message_send(ISOLATED_CHANNEL, kind, value, 0, bytes, size, NULL);
 	if (!result)
-		result = message_receive(process->channel, &answer, NULL, NULL);
+		result = message_receive(ISOLATED_CHANNEL, &answer, NULL, NULL);
 	return result ? result : answer.header.type == MESSAGE_ANSWER ? answer.head.value : -EBADMSG;
 }
 
@@ -58,24 +56,22 @@ static void unwind_process(void *context, uint32_t pid, uint64_t execution)
 	if (last->pid == pid && last->execution == execution && now - last->time < UNWIND_REQUEST_PERIOD)
 		return;
 	*last = (struct unwind_request){ .pid = pid, .execution = execution, .time = now };
-	(void)message_send(process->channel, MESSAGE_UNWIND_PROCESS, 0, pid, &execution, sizeof execution, NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_UNWIND_PROCESS, 0, pid, &execution, sizeof execution, NULL);
 }
 
 static void check_item(void *context, uint32_t state, const char *name, const char *text)
 {
-	const struct isolated_process *process = context;
 	char bytes[4096];
 	int length = snprintf(bytes, sizeof bytes, "%.1000s%c%.2000s", name, '\0', text);
-	(void)message_send(process->channel, MESSAGE_CHECK_ITEM, (int32_t)state, 0, bytes, (size_t)length, NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_CHECK_ITEM, (int32_t)state, 0, bytes, (size_t)length, NULL);
 }
 
 static void ended(void *context, struct instance *instance)
 {
-	const struct isolated_process *process = context;
 	pthread_mutex_lock(&instance->lock);
 	struct error error = instance->error;
 	pthread_mutex_unlock(&instance->lock);
-	(void)message_send(process->channel, MESSAGE_ENDED, error.code, 0, error.text, strlen(error.text), NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_ENDED, error.code, 0, error.text, strlen(error.text), NULL);
 }
 
 void isolated_services_init(struct isolated_process *process)

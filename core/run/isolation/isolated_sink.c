@@ -3,13 +3,12 @@
 #include <errno.h>
 
 #include "run/isolation/isolated_process.h"
-#include "run/isolation/message.h"
 
 static void end_run(void *context)
 {
 	struct isolated_process *process = context;
 	if (!atomic_exchange(&process->memory->run_is_ending, 1))
-		(void)message_send(process->channel, MESSAGE_END_RUN, 0, 0, NULL, 0, NULL);
+		(void)message_send(ISOLATED_CHANNEL, MESSAGE_END_RUN, 0, 0, NULL, 0, NULL);
 }
 
 static bool run_is_ending(void *context)
@@ -20,8 +19,7 @@ static bool run_is_ending(void *context)
 
 static void send_delivery(void *context, struct instance *instance, const struct iaprof_delivery *delivery)
 {
-	const struct isolated_process *process = context;
-	(void)message_send(process->channel, MESSAGE_DELIVERY, 0, 0, delivery, sizeof *delivery, NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_DELIVERY, 0, 0, delivery, sizeof *delivery, NULL);
 }
 
 void isolated_sink_init(struct isolated_process *process)
@@ -57,7 +55,7 @@ int isolated_sink_configure(struct isolated_process *process, struct error *erro
 	const struct sink_requests requests = { .requests = instance->requests,
 						.time_resolution = instance->time_resolution,
 						.default_interval = instance->default_interval };
-	(void)message_send(process->channel, MESSAGE_REQUESTS, 0, 0, &requests, sizeof requests, NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_REQUESTS, 0, 0, &requests, sizeof requests, NULL);
 	return result;
 }
 

@@ -3,13 +3,16 @@
 #include "run/isolation/isolation.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/machine.h"
 #include "run/isolation/isolated_process.h"
 #include "run/isolation/isolation_state.h"
 
@@ -30,46 +33,36 @@ bool isolation_is_dead(const struct isolation *isolation)
 	return isolation && isolation->is_dead;
 }
 
-struct start {
-	struct isolation *isolation;
-	int service; /* the end of the process; -1: a source */
-};
-
-static void run_process(void *context, int channel)
+/* The new process has its own signal settings later, but a service manager may signal all processes before. */
+static void ignore_signals(void)
 {
-	const struct start *start = context;
-	struct isolated_process process = { .instance = start->isolation->instance,
-					    .ring = start->isolation->ring,
-					    .channel = channel,
-					    .service = start->service,
-					    .memory = start->isolation->sink.memory,
-					    .wake = start->isolation->wake };
-	isolated_process_run(&process);
+	isolated_process_set_signals(SIG_IGN);
 }
 
-/* Starts the process. Returns 0 or a negative errno. */
-static int start(struct isolation *isolation)
+/* Starts the process. memory: its descriptor. Returns 0 or a negative errno. */
+static int start(struct isolation *isolation, int memory)
 {
 	int service[2] = { -1, -1 };
 	if (isolation->is_sink && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, service))
 		return -errno;
 	isolation->sink.service = service[0];
-	struct start start = { .isolation = isolation, .service = service[1] };
+	CLEANUP_FREE char *program = program_path();
+	char *arguments[] = { (char *)ISOLATED_PROCESS_PROGRAM, isolation->instance->plugin->path, NULL };
 	/*
 	 * Text that a plugin prints must not appear in the output of a sink. A sink keeps a terminal, on which it may
 	 * draw.
 	 */
 	bool has_terminal = isolation->is_sink && isatty(STDOUT_FILENO);
 	const int streams[] = { STDIN_FILENO, has_terminal ? STDOUT_FILENO : STDERR_FILENO, STDERR_FILENO };
-	const struct child_setup setup = { .run = run_process,
-					   .context = &start,
+	const struct child_setup setup = { .path = program,
+					   .arguments = arguments,
 					   .channel = SOCK_SEQPACKET,
 					   .streams = streams,
-					   .kept = { isolation->wake, service[1] },
+					   .passed = { memory, isolation->wake, service[1] },
 					   .is_leader = true,
-					   .dies_with_us = true };
-	fflush(NULL);
-	int result = child_start(&isolation->child, &setup);
+					   .dies_with_us = true,
+					   .prepare = ignore_signals };
+	int result = program ? child_start(&isolation->child, &setup) : -ENOMEM;
 	if (service[1] >= 0)
 		close(service[1]);
 	isolation->sink.progress.helper.pid = isolation->intake.process = isolation->child.pid;
@@ -77,27 +70,35 @@ static int start(struct isolation *isolation)
 	return result;
 }
 
-struct isolation *isolation_new(struct instance *instance, struct error *error)
+/* Makes what the process shares with iaprof, and starts it. Returns 0 or a negative errno. */
+static int share_and_start(struct isolation *isolation, const struct instance_configuration *configuration)
+{
+	CLEANUP_CLOSE int memory = -1;
+	isolation->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	isolation->memory = isolation->wake < 0 ? NULL : shared_memory_new(configuration, &memory);
+	if (!isolation->memory)
+		return -errno;
+	isolation->memory->log_level = log_level();
+	isolation->memory->number = isolation->instance->number;
+	isolation->intake.ring = &isolation->memory->ring;
+	int result = isolation->is_sink ? 0 : record_intake_init(&isolation->intake);
+	return result ? result : start(isolation, memory);
+}
+
+struct isolation *isolation_new(struct instance *instance, const struct instance_configuration *configuration,
+				struct error *error)
 {
 	struct isolation *isolation = calloc(1, sizeof *isolation);
-	int result = isolation ? 0 : -ENOMEM;
+	int result = -ENOMEM;
 	if (isolation) {
 		isolation->instance = instance;
 		isolation->is_sink = instance->plugin->description.kind == IAPROF_PLUGIN_SINK;
 		isolation->child = (struct child)CHILD_NONE;
 		isolation->sink.service = -1;
+		isolation->intake = (struct record_intake){ .instance = instance, .process_descriptor = -1 };
 		pthread_mutex_init(&isolation->sink.lock, NULL);
-		isolation->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		isolation->ring = record_ring_new();
-		isolation->intake = (struct record_intake){ .ring = isolation->ring,
-							    .instance = instance,
-							    .process_descriptor = -1 };
-		result = isolation->wake < 0 || !isolation->ring ? -errno
-			 : isolation->is_sink                    ? isolation_sink_init(isolation)
-								 : record_intake_init(&isolation->intake);
+		result = share_and_start(isolation, configuration);
 	}
-	if (!result)
-		result = start(isolation);
 	if (!result)
 		return isolation;
 	error_set(error, result, "%s: cannot start a process for the plugin: %s (isolate=no)", instance->name,
@@ -118,7 +119,7 @@ void isolation_free(struct isolation *isolation)
 	isolation_close_channels(isolation);
 	child_close(&isolation->child);
 	record_intake_free(&isolation->intake);
-	record_ring_free(isolation->ring);
+	shared_memory_free(isolation->memory);
 	run_delay_release(&isolation->delay);
 	outbox_free(&isolation->outbox);
 	pthread_mutex_destroy(&isolation->sink.lock);

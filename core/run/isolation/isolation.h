@@ -2,7 +2,7 @@
 /*
  * A source or sink in a process of its own: a crash, hang or exit() in a callback ends this process and nothing else.
  * iaprof calls its callbacks by messages (message.h). Records of sources, and those for sinks, pass through shared
- * memory (record_ring.h, sink_memory.h), profiles through files in memory (profile_image.h); what a sink writes is
+ * memory (shared_memory.h), profiles through files in memory (profile_image.h); what a sink writes is
  * written by iaprof. Every call has a deadline. All functions on the main thread, except for
  * isolation_call(), isolation_records() and isolation_profile() of sinks, which one thread at a time calls.
  */
@@ -17,13 +17,15 @@
 struct iaprof_batch;
 struct iaprof_profile;
 struct instance;
+struct instance_configuration;
 struct isolation;
 
 /*
- * Starts the process: a copy of this one, which must have no other threads. instance has its options, and nothing of
- * it has been called. Returns NULL on failure, with error set.
+ * Starts the process: this program again, whose main() calls isolated_process_main(). configuration: that of the
+ * instance, of which nothing has been called. Returns NULL on failure, with error set.
  */
-struct isolation *isolation_new(struct instance *instance, struct error *error);
+struct isolation *isolation_new(struct instance *instance, const struct instance_configuration *configuration,
+				struct error *error);
 /* Calls destroy() if configure() was called, and ends the process. */
 void isolation_free(struct isolation *isolation);
 

@@ -30,7 +30,7 @@ static void take_of_source(struct isolation *isolation)
 	if (isolation_take_records(isolation, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK, &error))
 		isolation_die_of_records(isolation, &error);
 	else if (isolation->instance->services->bus)
-		(void)record_ring_sleep(isolation->ring, isolation->intake.position);
+		(void)record_ring_sleep(isolation->intake.ring, isolation->intake.position);
 }
 
 /* Takes messages, up to the RETURN of a call. */

@@ -51,7 +51,7 @@ void isolation_die(struct isolation *isolation, const char *what, const char *ca
 
 const char *isolation_callback(const struct isolation *isolation)
 {
-	return isolated_callback_name(atomic_load(&isolation->ring->callback));
+	return isolated_callback_name(atomic_load(&isolation->memory->callback));
 }
 
 void isolation_die_of_status(struct isolation *isolation)

@@ -5,24 +5,13 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "run/isolation/isolation_state.h"
 
-_Static_assert(SINK_MEMORY_SIZE >= IAPROF_RECORD_SIZE_MAX, "each record fits");
-
-int isolation_sink_init(struct isolation *isolation)
-{
-	void *memory =
-		mmap(NULL, sizeof(struct sink_memory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		return -errno;
-	isolation->sink.memory = memory;
-	return 0;
-}
+_Static_assert(SINK_RECORDS_SIZE >= IAPROF_RECORD_SIZE_MAX, "each record fits");
 
 void isolation_sink_free(struct isolation *isolation)
 {
@@ -30,8 +19,6 @@ void isolation_sink_free(struct isolation *isolation)
 	if (isolation->timer_watch)
 		loop_unwatch(isolation->instance->services->loop, STEAL_POINTER(isolation->timer_watch));
 	isolation_sink_discard(isolation);
-	if (sink->memory)
-		munmap(sink->memory, sizeof *sink->memory);
 	profile_strings_free(&sink->strings);
 	run_delay_release(&sink->progress.delay);
 }
@@ -40,7 +27,7 @@ static void expired(void *context, uint64_t expirations)
 {
 	struct isolation *isolation = context;
 	if (instance_run_is_ending(isolation->instance))
-		atomic_store(&isolation->sink.memory->run_is_ending, 1);
+		atomic_store(&isolation->memory->run_is_ending, 1);
 	/* During a call, the sink's thread takes the messages. */
 	if (pthread_mutex_trylock(&isolation->sink.lock))
 		return;
@@ -65,7 +52,7 @@ static size_t first_records(const char *records, size_t size, uint64_t *count)
 	*count = 0;
 	while (fitting < size) {
 		uint32_t next = ((const struct iaprof_record *)(records + fitting))->size;
-		if (fitting + next > SINK_MEMORY_SIZE)
+		if (fitting + next > SINK_RECORDS_SIZE)
 			break;
 		fitting += next;
 		++*count;
@@ -82,7 +69,7 @@ int isolation_records(struct isolation *isolation, const struct iaprof_batch *ba
 	while (left && !result) {
 		struct sink_batch part;
 		part.size = first_records(records, left, &part.count);
-		memcpy(isolation->sink.memory->records, records, part.size);
+		memcpy(isolation->memory->records, records, part.size);
 		isolation->sink.progress.received += part.size;
 		result = isolation_call_with(isolation, ISOLATED_RECORDS, &part, sizeof part, NULL);
 		records += part.size;

@@ -14,7 +14,7 @@
 #include "run/isolation/outbox.h"
 #include "run/isolation/profile_image.h"
 #include "run/isolation/record_intake.h"
-#include "run/isolation/sink_memory.h"
+#include "run/isolation/shared_memory.h"
 
 /* Longest time in a callback, ns: a plugin that hangs is to be named within 5 s. Run delay does not count. */
 #define CALLBACK_TIME (4 * NANOSECONDS_PER_SECOND)
@@ -47,7 +47,6 @@ struct sink_progress {
 struct isolated_sink {
 	pthread_mutex_t lock; /* of the isolation */
 	int service;          /* SOCK_SEQPACKET: requests of the process, which have an answer */
-	struct sink_memory *memory;
 	struct iaprof_output *outputs[SINK_OUTPUTS_MAX];
 	struct profile_strings strings;
 	struct sink_progress progress;
@@ -55,7 +54,7 @@ struct isolated_sink {
 
 struct isolation {
 	struct instance *instance;
-	struct record_ring *ring;
+	struct shared_memory *memory;
 	struct record_intake intake;
 	struct child child;
 	int wake; /* eventfd: there are records in the ring */
@@ -117,7 +116,6 @@ int isolation_call_with(struct isolation *isolation, enum isolated_callback call
 void isolation_call_destroy(struct isolation *isolation);
 
 /* isolation_sink.c: calls of sinks. */
-int isolation_sink_init(struct isolation *isolation); /* 0 or a negative errno */
 void isolation_sink_free(struct isolation *isolation);
 /* Serves the process between calls. Returns 0 or a negative errno. */
 int isolation_sink_watch(struct isolation *isolation);

@@ -22,14 +22,15 @@ static void records_ready(void *context, uint32_t events)
 	(void)eventfd_read(isolation->wake, &ignored);
 	if (isolation_take_records(isolation, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK / 4, &error))
 		isolation_die_of_records(isolation, &error);
-	else if (!isolation->intake.waiting_count && !record_ring_sleep(isolation->ring, isolation->intake.position))
+	else if (!isolation->intake.waiting_count &&
+		 !record_ring_sleep(isolation->intake.ring, isolation->intake.position))
 		(void)eventfd_write(isolation->wake, 1); /* continues in the next turn: others have theirs in between */
 }
 
 /* Ends a process that has been in the same callback for too long. */
 static void check_callback(struct isolation *isolation)
 {
-	uint32_t number = atomic_load(&isolation->ring->callback_number);
+	uint32_t number = atomic_load(&isolation->memory->callback_number);
 	const char *callback = isolation_callback(isolation);
 	if (number != isolation->callback_number) {
 		isolation->callback_number = number;
@@ -65,7 +66,7 @@ int isolation_watch(struct isolation *isolation)
 		return 0;
 	if (isolation->is_sink)
 		return isolation_sink_watch(isolation);
-	isolation->callback_number = atomic_load(&isolation->ring->callback_number) - 1;
+	isolation->callback_number = atomic_load(&isolation->memory->callback_number) - 1;
 	(void)eventfd_write(isolation->wake, 1);
 	int result = loop_watch_descriptor(loop, isolation->child.channel, EPOLLIN, channel_ready, isolation,
 					   &isolation->channel_watch);

@@ -71,6 +71,19 @@ enum return_flag {
 	RETURN_OFFLINE = 1u << 0, /* configure() called host->offline() */
 };
 
+/* The records of a call of records(), in shared memory. */
+struct sink_batch {
+	uint64_t size;
+	uint64_t count;
+};
+
+/* Data that a sink requested in configure(). */
+struct sink_requests {
+	uint32_t requests; /* enum iaprof_request */
+	uint32_t pad;
+	uint64_t time_resolution, default_interval; /* ns, 0: not requested */
+};
+
 struct message_head {
 	int32_t value;
 	uint32_t number;

@@ -4,20 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-
-struct record_ring *record_ring_new(void)
-{
-	void *memory =
-		mmap(NULL, sizeof(struct record_ring), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	return memory == MAP_FAILED ? NULL : memory;
-}
-
-void record_ring_free(struct record_ring *ring)
-{
-	if (ring)
-		munmap(ring, sizeof *ring);
-}
 
 bool record_ring_write(struct record_ring *ring, const void *records, size_t size, bool *wake)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory that iaprof shares with the process of an isolated plugin: a ring of records from the plugin, and the callback
- * that it is in. The memory belongs to no file, so that nobody can truncate it. The reader trusts nothing in it: it
- * keeps its own position, and copies records before it checks them.
+ * A ring of records in memory that iaprof shares with the process of an isolated source (shared_memory.h). The reader
+ * trusts nothing in it: it keeps its own position, and copies records before it checks them.
  */
 #pragma once
 
@@ -20,15 +19,8 @@ struct record_ring {
 	_Alignas(64) atomic_uint_least64_t written; /* bytes since the beginning; of the writer */
 	_Alignas(64) atomic_uint_least64_t read;    /* the same, of the reader */
 	atomic_uint reader_sleeps;                  /* 1: the writer must wake the reader */
-	/* Of the plugin's main thread: */
-	_Alignas(64) atomic_uint callback; /* enum isolated_callback that it is in */
-	atomic_uint callback_number;       /* increases with each callback */
 	_Alignas(64) char bytes[RECORD_RING_SIZE];
 };
-
-/* Returns memory that is shared with processes that are forked from here on; NULL with errno set. */
-struct record_ring *record_ring_new(void);
-void record_ring_free(struct record_ring *ring);
 
 /*
  * Writer: copies size bytes of whole records, at most RECORD_RING_CHUNK_MAX. Returns false if there is no room. *wake:
