@@ -130,7 +130,7 @@ static void become(void *context, int channel)
 int command_hold(struct command *command, char *const *arguments, struct error *error)
 {
 	struct held held = { .command = command, .arguments = arguments };
-	const struct child_setup setup = { .run = become, .context = &held, .channel = SOCK_STREAM, .keeps_all = true };
+	const struct child_setup setup = { .run = become, .context = &held, .channel = SOCK_STREAM };
 	command->name = arguments[0];
 	int result = child_start(&command->child, &setup);
 	if (result)

@@ -67,21 +67,6 @@ static bool pass(int channel, const int *passed)
 	return failed;
 }
 
-/* Closes all but the standard streams and the kept descriptors. */
-static void close_others(const int *kept, size_t count)
-{
-	for (unsigned first = STDERR_FILENO + 1, next; first; first = next + 1) {
-		next = ~0u;
-		for (size_t i = 0; i < count; i++)
-			if (kept[i] >= (int)first && (unsigned)kept[i] < next)
-				next = (unsigned)kept[i];
-		/* Linux before 5.9 and some containers lack the system call. */
-		if (next > first && syscall(SYS_close_range, first, next == ~0u ? next : next - 1, 0u))
-			for (long i = first, limit = sysconf(_SC_OPEN_MAX); i < limit && i < next; i++)
-				close((int)i);
-	}
-}
-
 bool child_die_with(pid_t parent)
 {
 	return !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent;
@@ -90,14 +75,11 @@ bool child_die_with(pid_t parent)
 /* Runs in the child of a process that may have threads: only calls that are safe after fork(2). */
 static _Noreturn void become(const struct child_setup *setup, pid_t parent, int channel)
 {
-	const int kept[] = { channel, setup->kept[0], setup->kept[1] };
 	bool failed = setup->is_leader && setsid() < 0;
 	if (setup->streams)
 		failed |= redirect(setup->streams);
 	if (setup->path)
 		failed |= pass(channel, setup->passed);
-	else if (!setup->keeps_all)
-		close_others(kept, sizeof kept / sizeof *kept);
 	if (!failed && setup->prepare)
 		setup->prepare();
 	/* A change of the user resets it. */

@@ -48,15 +48,13 @@ struct child_setup {
 	/* Descriptors that become CHILD_CHANNEL + 1 and those after it; all others are closed. 0 or -1: none. */
 	int passed[CHILD_PASSED_MAX];
 	/*
-	 * If path is NULL: runs in a copy of this process, with its signal settings, and ends when it returns. channel:
-	 * its end. Only async-signal-safe functions if this process has threads.
+	 * If path is NULL: runs in a copy of this process, with its signal settings and descriptors, and ends when it
+	 * returns. channel: its end. Only async-signal-safe functions if this process has threads.
 	 */
 	void (*run)(void *context, int channel);
 	void *context;
 	int channel;           /* SOCK_STREAM, SOCK_SEQPACKET, or 0: none */
 	const int *streams;    /* descriptors that become 0, 1 and 2; -1: /dev/null; NULL: those of this process */
-	int kept[2];           /* descriptors for run() beside them; all others are closed. 0 or -1: none */
-	bool keeps_all;        /* what this process has open remains open, up to its close-on-exec flags */
 	bool is_leader;        /* of a session: signals of a terminal do not reach it, and its group ends with it */
 	bool dies_with_us;     /* is killed when the calling thread ends */
 	void (*prepare)(void); /* called in the child after all of this; async-signal-safe */
