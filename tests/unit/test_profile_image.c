@@ -6,8 +6,7 @@
 #include "run/isolation/profile_image.h"
 #include "../run_suite.h"
 
-static struct profile_strings strings;
-static struct mapped_strings texts;
+static struct string_table texts;
 
 static const uint32_t frame_ids[] = { 0, 1 };
 static const struct iaprof_frame frames[] = { { .name = "main", .module = "/bin/x", .file = "x.c", .line = 7 },
@@ -23,6 +22,10 @@ static const char *const metadata[] = { "key", "value", "empty", "", NULL };
 static const struct iaprof_time_value times[] = { { .time = 1, .value = 2 }, { .time = 3, .stack = 1, .value = 4 } };
 static const struct iaprof_module modules[] = { { .path = "/bin/x", .build_id = "abcd" } };
 
+static const struct iaprof_device devices[] = { { .source = "source", .name = "GPU", .address = "0000:00:02.0" } };
+static const struct iaprof_process processes[] = { { .name = "program" } };
+static const struct iaprof_call_function functions[] = { { .source = "source", .name = "open", .family = "files" } };
+static const struct iaprof_finding findings[] = { { .source = "source", .name = "stall", .text = "long" } };
 static const uint64_t buckets[IAPROF_HISTOGRAM_BUCKET_COUNT_MAX] = { [5] = 6 };
 static const struct iaprof_histogram histograms[] = {
 	{ .source = "source", .name = "wait", .unit = "ns", .count = 6, .buckets = buckets }
@@ -48,22 +51,18 @@ static const struct iaprof_track tracks[] = { { .kind = IAPROF_TRACK_JOBS,
 						.slot_count = 1,
 						.threads = threads } };
 static const struct iaprof_call_node nodes[] = { { .parent = IAPROF_ACTIVITY_NONE, .count = 8 } };
-static const struct iaprof_activity activity = { .size = sizeof activity,
-						 .nodes = nodes,
-						 .node_count = 1,
-						 .node_size = sizeof *nodes,
-						 .histograms = histograms,
-						 .histogram_count = 1,
-						 .histogram_size = sizeof *histograms,
-						 .counters = counters,
-						 .counter_count = 1,
-						 .counter_size = sizeof *counters,
-						 .tracks = tracks,
-						 .track_count = 1,
-						 .track_size = sizeof *tracks };
-
 #define LIST(list, name, array)                                                                                        \
 	.list = (array), .name##_count = sizeof(array) / sizeof *(array), .name##_size = sizeof *(array)
+static const struct iaprof_activity activity = { .size = sizeof activity,
+						 LIST(devices, device, devices),
+						 LIST(processes, process, processes),
+						 LIST(functions, function, functions),
+						 LIST(findings, finding, findings),
+						 LIST(nodes, node, nodes),
+						 LIST(histograms, histogram, histograms),
+						 LIST(counters, counter, counters),
+						 LIST(tracks, track, tracks) };
+
 static const struct iaprof_profile profile = { .size = sizeof profile,
 					       .interval = 3,
 					       LIST(frames, frame, frames),
@@ -79,12 +78,8 @@ static const struct iaprof_profile profile = { .size = sizeof profile,
 static struct mapped_profile copy_of(const struct iaprof_profile *original)
 {
 	struct mapped_profile mapped = { 0 };
-	int image, new_strings;
-	ck_assert_int_eq(profile_image_write(&strings, original, &image, &new_strings), 0);
-	if (new_strings >= 0) {
-		ck_assert_int_eq(mapped_strings_add(&texts, new_strings), 0);
-		close(new_strings);
-	}
+	int image;
+	ck_assert_int_eq(profile_image_write(original, &image), 0);
 	ck_assert_int_eq(mapped_profile_open(&mapped, &texts, image), 0);
 	close(image);
 	return mapped;
@@ -92,8 +87,7 @@ static struct mapped_profile copy_of(const struct iaprof_profile *original)
 
 static void tear_down(void)
 {
-	profile_strings_free(&strings);
-	array_free(&texts.files);
+	string_table_free(&texts);
 }
 
 static void expect_same(const struct iaprof_profile *copy)
@@ -132,7 +126,10 @@ static void expect_same_activity(const struct iaprof_activity *copy)
 {
 	ck_assert_ptr_ne(copy, &activity);
 	ck_assert_mem_eq(copy->nodes, nodes, sizeof nodes);
-	ck_assert_ptr_null(copy->devices);
+	ck_assert_str_eq(iaprof_activity_device(copy, 0)->address, "0000:00:02.0");
+	ck_assert_str_eq(iaprof_activity_process(copy, 0)->name, "program");
+	ck_assert_str_eq(iaprof_activity_function(copy, 0)->family, "files");
+	ck_assert_str_eq(iaprof_activity_finding(copy, 0)->text, "long");
 	ck_assert_mem_eq(iaprof_activity_histogram(copy, 0)->buckets, buckets, sizeof buckets);
 	ck_assert_str_eq(iaprof_activity_counter(copy, 0)->labels, "a=b");
 	ck_assert_mem_eq(iaprof_activity_counter(copy, 0)->points, points, sizeof points);
@@ -151,8 +148,8 @@ TEST(copies_have_everything)
 	mapped_profile_close(&mapped);
 }
 
-/* Strings are valid until finish(), and are sent once. */
-TEST(strings_outlive_their_profile)
+/* Texts are valid until finish(). */
+TEST(texts_outlive_their_profile)
 {
 	struct mapped_profile mapped = copy_of(&profile);
 	const char *name = iaprof_profile_frame(mapped.profile, 0)->name;
@@ -162,13 +159,7 @@ TEST(strings_outlive_their_profile)
 	struct iaprof_profile later = profile;
 	later.frames = later_frames;
 	mapped = copy_of(&later);
-	ck_assert_uint_eq(texts.files.count, 2);
-	ck_assert_uint_eq(texts.files.items[1].size, sizeof "new");
 	ck_assert_ptr_eq(iaprof_profile_frame(mapped.profile, 0)->name, name);
-	ck_assert_str_eq(iaprof_profile_frame(mapped.profile, 1)->name, "new");
-	mapped_profile_close(&mapped);
-	mapped = copy_of(&later);
-	ck_assert_uint_eq(texts.files.count, 2);
 	ck_assert_str_eq(iaprof_profile_frame(mapped.profile, 1)->name, "new");
 	mapped_profile_close(&mapped);
 }

@@ -205,8 +205,9 @@ static void process_message(struct isolated_process *process, struct message *me
 		take_unwind(process->instance, message, descriptor);
 		return;
 	}
-	if (message->header.type == MESSAGE_STRINGS || message->header.type == MESSAGE_PROFILE) {
-		isolated_sink_take_file(process, message->header.type, descriptor);
+	if (message->header.type == MESSAGE_PROFILE) {
+		/* A failure is that of the next profile(), which has none. */
+		(void)mapped_profile_open(&process->profile, &process->texts, descriptor);
 		return;
 	}
 	if (message->header.type != MESSAGE_CALL)

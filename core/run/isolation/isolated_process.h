@@ -31,8 +31,8 @@ struct isolated_process {
 	bool is_done;
 	/* Of sinks. */
 	bool is_sink;
-	pthread_mutex_t asking; /* of a request, as the sink may have threads */
-	struct mapped_strings strings;
+	pthread_mutex_t asking;        /* of a request, as the sink may have threads */
+	struct string_table texts;     /* of profiles */
 	struct mapped_profile profile; /* of the next call of profile() */
 	struct unwind_request unwind_requests[UNWIND_REQUESTS];
 };
@@ -59,8 +59,6 @@ void isolated_services_init(struct isolated_process *process);
 
 /* isolated_sink.c: the host of a sink, and its calls. */
 void isolated_sink_init(struct isolated_process *process);
-/* Takes a file that belongs to a profile: MESSAGE_STRINGS or MESSAGE_PROFILE. */
-void isolated_sink_take_file(struct isolated_process *process, uint32_t kind, int descriptor);
 /* Return the result of the callback. */
 int isolated_sink_configure(struct isolated_process *process, struct error *error);
 int isolated_sink_records(struct isolated_process *process, const struct sink_batch *batch, struct error *error);

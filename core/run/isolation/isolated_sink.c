@@ -31,15 +31,6 @@ void isolated_sink_init(struct isolated_process *process)
 	isolated_outputs_host(&process->instance->host);
 }
 
-void isolated_sink_take_file(struct isolated_process *process, uint32_t kind, int descriptor)
-{
-	/* A failure is that of the next profile(), which has none. */
-	if (kind == MESSAGE_STRINGS)
-		(void)mapped_strings_add(&process->strings, descriptor);
-	else
-		(void)mapped_profile_open(&process->profile, &process->strings, descriptor);
-}
-
 /* Returns the result of a callback, with the error that the instance has stored. */
 static int result_of(const struct isolated_process *process, int result, struct error *error)
 {

@@ -19,7 +19,6 @@ void isolation_sink_free(struct isolation *isolation)
 	if (isolation->timer_watch)
 		loop_unwatch(isolation->instance->services->loop, STEAL_POINTER(isolation->timer_watch));
 	isolation_sink_discard(isolation);
-	profile_strings_free(&sink->strings);
 	run_delay_release(&sink->progress.delay);
 }
 
@@ -79,26 +78,17 @@ int isolation_records(struct isolation *isolation, const struct iaprof_batch *ba
 	return result;
 }
 
-/* Sends a file; the process waits for the next message. Returns 0 or a negative errno. */
-static int send_file(struct isolation *isolation, uint32_t kind, int descriptor)
-{
-	struct stat status;
-	if (descriptor < 0)
-		return 0;
-	if (!fstat(descriptor, &status))
-		isolation->sink.progress.received += (uint64_t)status.st_size;
-	struct deadline deadline = isolation_deadline(isolation, CALLBACK_TIME);
-	return message_send_file(isolation->child.channel, kind, descriptor, &deadline);
-}
-
 static int send_profile(struct isolation *isolation, const struct iaprof_profile *profile)
 {
 	CLEANUP_CLOSE int image = -1;
-	CLEANUP_CLOSE int new_strings = -1;
-	int result = profile_image_write(&isolation->sink.strings, profile, &image, &new_strings);
-	if (!result)
-		result = send_file(isolation, MESSAGE_STRINGS, new_strings);
-	return result ? result : send_file(isolation, MESSAGE_PROFILE, image);
+	struct stat status;
+	int result = profile_image_write(profile, &image);
+	if (result)
+		return result;
+	if (!fstat(image, &status))
+		isolation->sink.progress.received += (uint64_t)status.st_size;
+	struct deadline deadline = isolation_deadline(isolation, CALLBACK_TIME);
+	return message_send_file(isolation->child.channel, MESSAGE_PROFILE, image, &deadline);
 }
 
 int isolation_profile(struct isolation *isolation, const struct iaprof_profile *profile)

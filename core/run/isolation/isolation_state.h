@@ -48,7 +48,6 @@ struct isolated_sink {
 	pthread_mutex_t lock; /* of the isolation */
 	int service;          /* SOCK_SEQPACKET: requests of the process, which have an answer */
 	struct iaprof_output *outputs[SINK_OUTPUTS_MAX];
-	struct profile_strings strings;
 	struct sink_progress progress;
 };
 

@@ -17,8 +17,7 @@ enum message_kind {
 	MESSAGE_ANSWER,      /* value: the result of the service that was asked for */
 	MESSAGE_MAPPED_FILE, /* bytes: struct iaprof_mapped_file and its path */
 	MESSAGE_UNWIND,      /* bytes, or a file: see unwind_packed.h */
-	MESSAGE_STRINGS,     /* a file of strings of later profiles: see profile_image.h */
-	MESSAGE_PROFILE,     /* a file: the profile of the next call of profile() */
+	MESSAGE_PROFILE,     /* a file: the profile of the next call of profile(), see profile_image.h */
 	/* From the plugin's process. */
 	MESSAGE_RETURN,         /* value: result of the callback; number: enum return_flag; bytes: the error */
 	MESSAGE_LOG,            /* value: enum iaprof_log_level; bytes: text */
