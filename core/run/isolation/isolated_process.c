@@ -11,9 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +21,6 @@
 #include "base/thread.h"
 #include "plugin/plugin_call.h"
 #include "run/capabilities.h"
-#include "run/isolation/unwind_packed.h"
 
 /* Interval at which the writer checks a full ring for room, in ns. */
 #define ROOM_PERIOD 500000
@@ -161,66 +158,37 @@ static int call(struct isolated_process *process, const struct message *message,
 	}
 }
 
-static void take_mapped_file(struct instance *instance, struct message *message)
+/* Takes a struct: see packing.h. */
+static void take_struct(struct isolated_process *process, const struct message *message, int descriptor)
 {
-	struct iaprof_mapped_file file;
-	if (message->size <= sizeof file)
+	uint32_t kind = message->header.type;
+	struct unpacked unpacked;
+	if (unpacked_make(&unpacked, message->bytes, message->size, descriptor,
+			  kind == MESSAGE_PROFILE ? &process->texts : NULL))
 		return;
-	memcpy(&file, message->bytes, sizeof file);
-	file.path = message->bytes + sizeof file;
-	instance_file_is_mapped(instance, &file);
+	if (kind == MESSAGE_TARGET)
+		process->services.target = *(struct iaprof_target *)unpacked.copy;
+	else if (kind == MESSAGE_PROFILE)
+		process->profile = unpacked;
+	else if (kind == MESSAGE_MAPPED_FILE)
+		instance_file_is_mapped(process->instance, unpacked.copy);
+	else
+		instance_unwind(process->instance, kind == MESSAGE_UNWIND_TABLE ? unpacked.copy : NULL,
+				kind == MESSAGE_UNWIND_PROCESS ? unpacked.copy : NULL);
+	/* A source may use the target until stop(). */
+	if (kind != MESSAGE_TARGET && kind != MESSAGE_PROFILE)
+		unpacked_free(&unpacked);
 }
 
-/* descriptor: a file with the bytes; -1: they are in the message. */
-static void take_unwind(struct instance *instance, const struct message *message, int descriptor)
+static void process_call(struct isolated_process *process, const struct message *message)
 {
-	struct stat status;
-	struct unwind_unpacked unpacked;
-	const char *bytes = message->bytes;
-	size_t size = message->size;
-	if (descriptor >= 0) {
-		if (fstat(descriptor, &status))
-			return;
-		size = (size_t)status.st_size;
-		bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-		if (bytes == MAP_FAILED)
-			return;
-	}
-	if (!unwind_unpack(bytes, size, &unpacked))
-		instance_unwind(instance, unpacked.table.size ? &unpacked.table : NULL,
-				unpacked.process.size ? &unpacked.process : NULL);
-	if (descriptor >= 0)
-		munmap((void *)bytes, size);
-}
-
-static void process_message(struct isolated_process *process, struct message *message, int descriptor)
-{
-	static _Alignas(8) char target[MESSAGE_BYTES_MAX + 1]; /* the source may use it until stop() */
 	struct error error = { 0 };
-	if (message->header.type == MESSAGE_MAPPED_FILE) {
-		take_mapped_file(process->instance, message);
-		return;
-	}
-	if (message->header.type == MESSAGE_UNWIND) {
-		take_unwind(process->instance, message, descriptor);
-		return;
-	}
-	if (message->header.type == MESSAGE_PROFILE) {
-		/* A failure is that of the next profile(), which has none. */
-		(void)mapped_profile_open(&process->profile, &process->texts, descriptor);
-		return;
-	}
-	if (message->header.type != MESSAGE_CALL)
-		return;
 	if (message->head.number == ISOLATED_DESTROY) {
 		process->is_done = true;
 		return;
 	}
-	if (message->size && message->head.number == ISOLATED_PREPARE) {
-		memcpy(target, message->bytes, message->size + 1);
-		if (isolated_target_unpack(target, message->size, &process->services.target))
-			process_exit_immediately(1);
-	}
+	if (message->head.number == ISOLATED_PREPARE && !process->services.target.size)
+		process_exit_immediately(1);
 	int result = call(process, message, &error);
 	if (message->head.number == ISOLATED_PREPARE && !result)
 		capabilities_reduce();
@@ -241,7 +209,8 @@ static void serve(void *context, uint32_t events)
 	CLEANUP_CLOSE int descriptor = -1;
 	int result = message_receive(ISOLATED_CHANNEL, &message, &descriptor, CHANNEL_NOW);
 	if (!result)
-		process_message(process, &message, descriptor);
+		(message.header.type == MESSAGE_CALL ? process_call(process, &message)
+						     : take_struct(process, &message, descriptor));
 	else if (result != -ETIMEDOUT)
 		process_exit_immediately(1); /* iaprof has ended */
 }

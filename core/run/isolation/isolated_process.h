@@ -9,7 +9,7 @@
 #include "child/child.h"
 #include "run/instance.h"
 #include "run/isolation/message.h"
-#include "run/isolation/profile_image.h"
+#include "run/isolation/packing.h"
 #include "run/isolation/shared_memory.h"
 
 /* argv[0] of the process; argv[1] is the plugin's path. */
@@ -31,9 +31,9 @@ struct isolated_process {
 	bool is_done;
 	/* Of sinks. */
 	bool is_sink;
-	pthread_mutex_t asking;        /* of a request, as the sink may have threads */
-	struct string_table texts;     /* of profiles */
-	struct mapped_profile profile; /* of the next call of profile() */
+	pthread_mutex_t asking;    /* of a request, as the sink may have threads */
+	struct string_table texts; /* of profiles, valid until finish() returns */
+	struct unpacked profile;   /* of the next call of profile() */
 	struct unwind_request unwind_requests[UNWIND_REQUESTS];
 };
 
@@ -71,8 +71,3 @@ static inline struct isolated_process *isolated_process_of(const struct iaprof_h
 {
 	return instance_of(host)->services->context;
 }
-
-/* isolated_target.c: the target as bytes. Returns the size, or a negative errno if it is too large. */
-ptrdiff_t isolated_target_pack(const struct iaprof_target *target, char *bytes, size_t capacity);
-/* Returns 0 or -EBADMSG. The target borrows from bytes, which must be 8-byte aligned. */
-int isolated_target_unpack(const char *bytes, size_t size, struct iaprof_target *target);

@@ -56,7 +56,7 @@ static void unwind_process(void *context, uint32_t pid, uint64_t execution)
 	if (last->pid == pid && last->execution == execution && now - last->time < UNWIND_REQUEST_PERIOD)
 		return;
 	*last = (struct unwind_request){ .pid = pid, .execution = execution, .time = now };
-	(void)message_send(ISOLATED_CHANNEL, MESSAGE_UNWIND_PROCESS, 0, pid, &execution, sizeof execution, NULL);
+	(void)message_send(ISOLATED_CHANNEL, MESSAGE_REQUEST_UNWIND, 0, pid, &execution, sizeof execution, NULL);
 }
 
 static void check_item(void *context, uint32_t state, const char *name, const char *text)

@@ -60,9 +60,9 @@ int isolated_sink_records(struct isolated_process *process, const struct sink_ba
 
 int isolated_sink_profile(struct isolated_process *process, struct error *error)
 {
-	if (!process->profile.profile)
+	if (!process->profile.copy)
 		return error_set(error, ENOMEM, "out of memory: cannot map a profile");
-	int result = instance_profile(process->instance, process->profile.profile);
-	mapped_profile_close(&process->profile);
+	int result = instance_profile(process->instance, process->profile.copy);
+	unpacked_free(&process->profile);
 	return result_of(process, result, error);
 }

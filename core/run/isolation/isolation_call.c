@@ -198,21 +198,13 @@ int isolation_call_with(struct isolation *isolation, enum isolated_callback call
 
 int isolation_call(struct isolation *isolation, const char *callback, struct error *error)
 {
-	struct instance *instance = isolation->instance;
-	_Alignas(8) char target[MESSAGE_BYTES_MAX];
-	ptrdiff_t size = 0;
-	struct error failure = { 0 };
+	const struct iaprof_target *target = &isolation->instance->services->target;
 	enum isolated_callback number = isolated_callback_find(callback);
-	if (number == ISOLATED_PREPARE)
-		size = isolated_target_pack(&instance->services->target, target, sizeof target);
-	if (size < 0) {
-		error_set(&failure, E2BIG,
-			  "%s %s: too many processes for a plugin in a process of its own (isolate=no)",
-			  plugin_kind_name(instance->plugin->description.kind), instance->name);
-		return fail(isolation, &failure, error);
-	}
 	pthread_mutex_lock(&isolation->sink.lock);
-	int result = isolation_call_with(isolation, number, target, (size_t)size, error);
+	/* One that is out of memory is missed by prepare(), which fails. */
+	if (number == ISOLATED_PREPARE)
+		(void)outbox_add(&isolation->outbox, MESSAGE_TARGET, &packing_of_target, target);
+	int result = isolation_call_with(isolation, number, NULL, 0, error);
 	pthread_mutex_unlock(&isolation->sink.lock);
 	return result;
 }

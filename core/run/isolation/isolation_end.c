@@ -36,6 +36,7 @@ void isolation_die(struct isolation *isolation, const char *what, const char *ca
 	else
 		isolation_take_records(isolation, 2 * RECORD_RING_SIZE / RECORD_INTAKE_CHUNK, &ignored);
 	isolation_close_channels(isolation);
+	outbox_free(&isolation->outbox);
 	error_set(&error, ECHILD, *callback ? "%s in callback %s" : "%s", what, callback);
 	error_wrap(&error, "%s %s", plugin_kind_name(instance->plugin->description.kind), instance->name);
 	log_message(IAPROF_LOG_ERROR, "%s", error.text);

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "run/isolation/isolation_state.h"
-#include "run/isolation/unwind_packed.h"
 #include "text/plural.h"
 
 /* Messages for the user in a period: 1000 a second. */
@@ -47,30 +46,26 @@ static int send_now(struct isolation *isolation, uint32_t kind, int32_t value)
 	return message_send(isolation->child.channel, kind, value, 0, NULL, 0, CHANNEL_NOW);
 }
 
-/* Puts a file on the way to the process, which may be busy. */
-static int file_is_mapped(const struct iaprof_host *host, void *memory, const struct iaprof_mapped_file *file)
+/* Puts a struct on the way to the process, which may be busy. */
+static int send_struct(const struct iaprof_host *host, uint32_t kind, const struct packing_layout *layout,
+		       const void *original)
 {
 	struct isolation *isolation = instance_of(host)->isolation;
-	size_t path = strlen(file->path) + 1;
-	char *bytes = outbox_add(&isolation->outbox, MESSAGE_MAPPED_FILE, sizeof *file + path);
-	if (!bytes)
-		return 0;
-	memcpy(bytes, file, sizeof *file);
-	memcpy(bytes + sizeof *file, file->path, path);
-	outbox_send(&isolation->outbox, isolation->child.channel);
+	if (!isolation->is_dead && outbox_add(&isolation->outbox, kind, layout, original))
+		outbox_send(&isolation->outbox, isolation->child.channel);
 	return 0;
+}
+
+static int file_is_mapped(const struct iaprof_host *host, void *memory, const struct iaprof_mapped_file *file)
+{
+	return send_struct(host, MESSAGE_MAPPED_FILE, &packing_of_mapped_file, file);
 }
 
 static int unwind(const struct iaprof_host *host, void *memory, const struct iaprof_unwind_table *table,
 		  const struct iaprof_unwind_process *process)
 {
-	struct isolation *isolation = instance_of(host)->isolation;
-	char *bytes = outbox_add(&isolation->outbox, MESSAGE_UNWIND, unwind_packed_size(table, process));
-	if (!bytes)
-		return 0;
-	unwind_pack(table, process, bytes);
-	outbox_send(&isolation->outbox, isolation->child.channel);
-	return 0;
+	return table ? send_struct(host, MESSAGE_UNWIND_TABLE, &packing_of_unwind_table, table)
+		     : send_struct(host, MESSAGE_UNWIND_PROCESS, &packing_of_unwind_process, process);
 }
 
 void isolation_take_message(struct isolation *isolation, const struct message *message)
@@ -105,7 +100,7 @@ void isolation_take_message(struct isolation *isolation, const struct message *m
 	case MESSAGE_WATCH_UNWIND:
 		send_now(isolation, MESSAGE_ANSWER, host->on_unwind(host, unwind));
 		break;
-	case MESSAGE_UNWIND_PROCESS: {
+	case MESSAGE_REQUEST_UNWIND: {
 		uint64_t execution = 0;
 		memcpy(&execution, message->bytes, message->size < sizeof execution ? message->size : sizeof execution);
 		host->unwind_process(host, message->head.number, execution);

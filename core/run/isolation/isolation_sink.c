@@ -5,8 +5,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "run/isolation/isolation_state.h"
@@ -78,29 +76,18 @@ int isolation_records(struct isolation *isolation, const struct iaprof_batch *ba
 	return result;
 }
 
-static int send_profile(struct isolation *isolation, const struct iaprof_profile *profile)
-{
-	CLEANUP_CLOSE int image = -1;
-	struct stat status;
-	int result = profile_image_write(profile, &image);
-	if (result)
-		return result;
-	if (!fstat(image, &status))
-		isolation->sink.progress.received += (uint64_t)status.st_size;
-	struct deadline deadline = isolation_deadline(isolation, CALLBACK_TIME);
-	return message_send_file(isolation->child.channel, MESSAGE_PROFILE, image, &deadline);
-}
-
 int isolation_profile(struct isolation *isolation, const struct iaprof_profile *profile)
 {
 	struct instance *instance = isolation->instance;
 	pthread_mutex_lock(&isolation->sink.lock);
-	int result = isolation->is_dead ? -ECHILD : send_profile(isolation, profile);
-	/* If the process has ended, the call finds out why. */
-	if (!result || result == -EPIPE)
+	struct outbox *outbox = &isolation->outbox;
+	int result = -ECHILD;
+	if (!isolation->is_dead && outbox_add(outbox, MESSAGE_PROFILE, &packing_of_profile, profile)) {
+		isolation->sink.progress.received += outbox->size;
 		result = isolation_call_with(isolation, ISOLATED_PROFILE, NULL, 0, NULL);
-	else if (result != -ECHILD)
-		result = instance_fail(instance, result, "profile", NULL);
+	} else if (!isolation->is_dead) {
+		result = instance_fail(instance, -ENOMEM, "profile", NULL);
+	}
 	pthread_mutex_unlock(&isolation->sink.lock);
 	return result;
 }

@@ -12,7 +12,6 @@
 #include "run/isolation/isolation.h"
 #include "run/isolation/message.h"
 #include "run/isolation/outbox.h"
-#include "run/isolation/profile_image.h"
 #include "run/isolation/record_intake.h"
 #include "run/isolation/shared_memory.h"
 

@@ -13,11 +13,14 @@
 
 enum message_kind {
 	/* To the plugin's process. */
-	MESSAGE_CALL = 1,    /* number: enum isolated_callback; bytes: the target, if there is one (target_packed) */
-	MESSAGE_ANSWER,      /* value: the result of the service that was asked for */
-	MESSAGE_MAPPED_FILE, /* bytes: struct iaprof_mapped_file and its path */
-	MESSAGE_UNWIND,      /* bytes, or a file: see unwind_packed.h */
-	MESSAGE_PROFILE,     /* a file: the profile of the next call of profile(), see profile_image.h */
+	MESSAGE_CALL = 1, /* number: enum isolated_callback */
+	MESSAGE_ANSWER,   /* value: the result of the service that was asked for */
+	/* Bytes or a file: see packing.h. */
+	MESSAGE_TARGET,
+	MESSAGE_MAPPED_FILE,
+	MESSAGE_UNWIND_TABLE,
+	MESSAGE_UNWIND_PROCESS,
+	MESSAGE_PROFILE, /* of the next call of profile() */
 	/* From the plugin's process. */
 	MESSAGE_RETURN,         /* value: result of the callback; number: enum return_flag; bytes: the error */
 	MESSAGE_LOG,            /* value: enum iaprof_log_level; bytes: text */
@@ -27,7 +30,7 @@ enum message_kind {
 	MESSAGE_ENVIRONMENT,    /* value: enum iaprof_environment_change; bytes: name, NUL, value; has an ANSWER */
 	MESSAGE_WATCH_FILES,    /* has an ANSWER */
 	MESSAGE_WATCH_UNWIND,   /* has an ANSWER */
-	MESSAGE_UNWIND_PROCESS, /* number: pid; bytes: execution, 8 bytes */
+	MESSAGE_REQUEST_UNWIND, /* number: pid; bytes: execution, 8 bytes */
 	MESSAGE_REQUESTS,       /* bytes: struct sink_requests */
 	MESSAGE_END_RUN,
 	MESSAGE_DELIVERY, /* bytes: struct iaprof_delivery */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages for the process of an isolated source that wait until it reads: it may be in a callback. */
+/* Structs for the process of an isolated plugin that wait until it reads: it may be in a callback. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,12 +7,11 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "run/isolation/packing.h"
 
 struct outbox_item {
-	uint32_t kind;  /* enum message_kind */
-	int descriptor; /* a file in memory; -1: bytes */
-	size_t size;
-	char *bytes; /* NULL for a file */
+	uint32_t kind; /* enum message_kind */
+	struct packed packed;
 };
 
 /* Initialise with {0}. */
@@ -23,8 +22,8 @@ struct outbox {
 	uint64_t lost; /* messages that did not fit */
 };
 
-/* Returns room for a message of size bytes, which the caller fills in; NULL: it is counted as lost. */
-char *outbox_add(struct outbox *outbox, uint32_t kind, size_t size);
+/* Adds a struct. Returns false if it is counted as lost. */
+bool outbox_add(struct outbox *outbox, uint32_t kind, const struct packing_layout *layout, const void *original);
 /* Sends what the process has room for. Returns whether nothing waits. */
 bool outbox_send(struct outbox *outbox, int socket);
 void outbox_free(struct outbox *outbox);

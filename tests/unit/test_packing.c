@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles as images: the copy has everything that the original has, none of it in the original's memory. */
+/* Structs as bytes: the copy has everything that the original has, none of it in the original's memory. */
 #include <check.h>
-#include <unistd.h>
+#include <iaprof/host.h>
+#include <iaprof/profile.h>
+#include <iaprof/unwind.h>
 
-#include "run/isolation/profile_image.h"
+#include "run/isolation/message.h"
+#include "run/isolation/packing.h"
 #include "../run_suite.h"
 
 static struct string_table texts;
+static struct unpacked unpacked;
 
 static const uint32_t frame_ids[] = { 0, 1 };
 static const struct iaprof_frame frames[] = { { .name = "main", .module = "/bin/x", .file = "x.c", .line = 7 },
@@ -75,14 +79,14 @@ static const struct iaprof_profile profile = { .size = sizeof profile,
 					       LIST(modules, module, modules),
 					       .activity = &activity };
 
-static struct mapped_profile copy_of(const struct iaprof_profile *original)
+static const void *copy_of(const struct packing_layout *layout, const void *original)
 {
-	struct mapped_profile mapped = { 0 };
-	int image;
-	ck_assert_int_eq(profile_image_write(original, &image), 0);
-	ck_assert_int_eq(mapped_profile_open(&mapped, &texts, image), 0);
-	close(image);
-	return mapped;
+	struct packed packed;
+	ck_assert_int_eq(packed_make(&packed, layout, original), 0);
+	ck_assert_int_eq(packed.size > MESSAGE_BYTES_MAX, packed.descriptor >= 0);
+	ck_assert_int_eq(unpacked_make(&unpacked, packed.bytes, packed.size, packed.descriptor, &texts), 0);
+	packed_free(&packed);
+	return unpacked.copy;
 }
 
 static void tear_down(void)
@@ -142,26 +146,26 @@ static void expect_same_activity(const struct iaprof_activity *copy)
 
 TEST(copies_have_everything)
 {
-	struct mapped_profile mapped = copy_of(&profile);
-	expect_same(mapped.profile);
-	expect_same_activity(mapped.profile->activity);
-	mapped_profile_close(&mapped);
+	const struct iaprof_profile *copy = copy_of(&packing_of_profile, &profile);
+	expect_same(copy);
+	expect_same_activity(copy->activity);
+	unpacked_free(&unpacked);
 }
 
 /* Texts are valid until finish(). */
 TEST(texts_outlive_their_profile)
 {
-	struct mapped_profile mapped = copy_of(&profile);
-	const char *name = iaprof_profile_frame(mapped.profile, 0)->name;
-	mapped_profile_close(&mapped);
+	const struct iaprof_profile *copy = copy_of(&packing_of_profile, &profile);
+	const char *name = iaprof_profile_frame(copy, 0)->name;
+	unpacked_free(&unpacked);
 	ck_assert_str_eq(name, "main");
 	struct iaprof_frame later_frames[] = { frames[0], { .name = "new" } };
 	struct iaprof_profile later = profile;
 	later.frames = later_frames;
-	mapped = copy_of(&later);
-	ck_assert_ptr_eq(iaprof_profile_frame(mapped.profile, 0)->name, name);
-	ck_assert_str_eq(iaprof_profile_frame(mapped.profile, 1)->name, "new");
-	mapped_profile_close(&mapped);
+	copy = copy_of(&packing_of_profile, &later);
+	ck_assert_ptr_eq(iaprof_profile_frame(copy, 0)->name, name);
+	ck_assert_str_eq(iaprof_profile_frame(copy, 1)->name, "new");
+	unpacked_free(&unpacked);
 }
 
 TEST(differences_have_both_runs)
@@ -172,16 +176,16 @@ TEST(differences_have_both_runs)
 	difference.before_metadata = metadata;
 	difference.before_profile = difference.after_profile = &profile;
 	difference.before_stacks = difference.after_stacks = positions;
-	struct mapped_profile mapped = copy_of(&difference);
-	expect_same(mapped.profile);
-	ck_assert_ptr_null(mapped.profile->activity);
-	ck_assert_str_eq(mapped.profile->before_metadata[1], "value");
-	ck_assert(mapped.profile->before_profile);
-	expect_same(mapped.profile->before_profile);
-	expect_same(mapped.profile->after_profile);
-	ck_assert_mem_eq(mapped.profile->before_stacks, positions, sizeof positions);
-	ck_assert_mem_eq(mapped.profile->after_stacks, positions, sizeof positions);
-	mapped_profile_close(&mapped);
+	const struct iaprof_profile *copy = copy_of(&packing_of_profile, &difference);
+	expect_same(copy);
+	ck_assert_ptr_null(copy->activity);
+	ck_assert_str_eq(copy->before_metadata[1], "value");
+	ck_assert(copy->before_profile);
+	expect_same(copy->before_profile);
+	expect_same(copy->after_profile);
+	ck_assert_mem_eq(copy->before_stacks, positions, sizeof positions);
+	ck_assert_mem_eq(copy->after_stacks, positions, sizeof positions);
+	unpacked_free(&unpacked);
 }
 
 /* More than the first size of a file, so that it moves while it grows. */
@@ -195,11 +199,45 @@ TEST(images_grow)
 	struct iaprof_profile large = profile;
 	large.values = many;
 	large.value_count = COUNT;
-	struct mapped_profile mapped = copy_of(&large);
-	ck_assert_mem_eq(mapped.profile->values, many, COUNT * sizeof *many);
-	expect_same_activity(mapped.profile->activity);
-	mapped_profile_close(&mapped);
+	const struct iaprof_profile *copy = copy_of(&packing_of_profile, &large);
+	ck_assert_mem_eq(copy->values, many, COUNT * sizeof *many);
+	expect_same_activity(copy->activity);
+	unpacked_free(&unpacked);
 	free(many);
+}
+
+TEST(a_target_has_its_processes_and_cgroup)
+{
+	static const uint32_t pids[] = { 5, 6 };
+	const struct iaprof_target target = { .size = sizeof target, .pids = pids, .pid_count = 2, .cgroup = "/x" };
+	const struct iaprof_target *copy = copy_of(&packing_of_target, &target);
+	ck_assert_mem_eq(copy->pids, pids, sizeof pids);
+	ck_assert_ptr_ne(copy->pids, pids);
+	ck_assert_str_eq(copy->cgroup, "/x");
+	unpacked_free(&unpacked);
+}
+
+TEST(an_unwind_table_has_one_more_position_than_pages)
+{
+	static const uint32_t index[] = { 0, 1, 2 };
+	static const struct iaprof_unwind_row rows[2] = { [1] = { .rule = 1 } };
+	static const struct iaprof_unwind_rule rules[2];
+	static const struct iaprof_thread_context context = { .slot = 7 };
+	const struct iaprof_unwind_table table = { .size = sizeof table,
+						   .page_count = 2,
+						   .index = index,
+						   .rows = rows,
+						   .row_count = 2,
+						   .rules = rules,
+						   .rule_count = 2,
+						   .thread_context = &context };
+	const struct iaprof_unwind_table *copy = copy_of(&packing_of_unwind_table, &table);
+	ck_assert_mem_eq(copy->index, index, sizeof index);
+	ck_assert_mem_eq(copy->rows, rows, sizeof rows);
+	ck_assert_mem_eq(copy->rules, rules, sizeof rules);
+	ck_assert_mem_eq(copy->thread_context, &context, sizeof context);
+	ck_assert_ptr_null(copy->python);
+	unpacked_free(&unpacked);
 }
 
 int main(void)
