@@ -12,6 +12,7 @@ import subprocess
 
 from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, LOAD, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE,
                      Skip, case, end, equal, iaprof, main, needs_sampling, read, require, start, wait_until, write)
+import processes
 
 FAILING_DECODER = os.path.join(PLUGINS, 'iaprof-failing-decoder.so')
 FAILING_LOAD = os.path.join(PLUGINS, 'iaprof-failing-load.so')
@@ -195,6 +196,20 @@ def overwrites_memory():
                 'folded:output=out', '-k', f'{FAILING_SINK}:output=half', '-d', '300ms')
     require(re.fullmatch(r'iaprof: source failing-source\.two: .*\n', ended.stderr), ended.stderr)
     equal((ended.returncode, read('run/out'), read('run/half')), (FAILED, 'sampled program 7\n', 'half\n'), 'status and outputs')
+
+
+@case('the process of a plugin shares memory with iaprof alone, and other users see none of its settings')
+def shares_memory():
+    process = start('-q', '-s', f'{FAILING_SOURCE}.one', '-s', f'{FAILING_SOURCE}.two', '-k', f'{FAILING_SINK}:output=half', '--record',
+                    'run')
+    wait_until(lambda: os.path.exists('run'), 'the file')
+    arguments = {pid: read(f'/proc/{pid}/cmdline').split('\0')[:-1] for pid in processes.descendants(process.pid)}
+    plugins = [pid for pid, (name, *_) in arguments.items() if name == 'iaprof-plugin']
+    shared = [[line.split()[4] for line in read(f'/proc/{pid}/maps').splitlines() if ' rw-s ' in line] for pid in plugins]
+    process.send_signal(signal.SIGINT)
+    end(process)
+    equal([arguments[pid][1:] for pid in plugins], 2 * [[FAILING_SOURCE]] + [[FAILING_SINK]], 'arguments')
+    equal((list(map(len, shared)), len(set(sum(shared, [])))), ([1] * 3, 3), 'files in memory')
 
 
 @case('sources that hang when they are stopped do not cost others symbols', needs=[no_sanitizer, needs_sampling])
