@@ -117,28 +117,12 @@ static int call_stop(struct isolated_process *process, struct error *error)
 	return instance_stop(process->instance, error);
 }
 
-/* Calls a callback of a sink. */
-static int call_sink(struct isolated_process *process, const struct message *message, struct error *error)
+static int call(struct isolated_process *process, const struct message *message, struct error *error)
 {
 	struct sink_batch batch;
 	switch (message->head.number) {
 	case ISOLATED_CONFIGURE:
-		return isolated_sink_configure(process, error);
-	case ISOLATED_RECORDS:
-		memcpy(&batch, message->bytes, sizeof batch);
-		return isolated_sink_records(process, &batch, error);
-	case ISOLATED_PROFILE:
-		return isolated_sink_profile(process, error);
-	default:
-		return error_set(error, EBADMSG, "malformed call");
-	}
-}
-
-static int call(struct isolated_process *process, const struct message *message, struct error *error)
-{
-	switch (message->head.number) {
-	case ISOLATED_CONFIGURE:
-		return process->is_sink ? call_sink(process, message, error)
+		return process->is_sink ? isolated_sink_configure(process, error)
 					: instance_configure(process->instance, error);
 	case ISOLATED_PROBE:
 		return instance_probe(process->instance, error);
@@ -153,8 +137,13 @@ static int call(struct isolated_process *process, const struct message *message,
 		return call_stop(process, error);
 	case ISOLATED_FINISH:
 		return instance_finish(process->instance, error);
+	case ISOLATED_RECORDS:
+		memcpy(&batch, message->bytes, sizeof batch);
+		return isolated_sink_records(process, &batch, error);
+	case ISOLATED_PROFILE:
+		return isolated_sink_profile(process, error);
 	default:
-		return call_sink(process, message, error);
+		return error_set(error, EBADMSG, "malformed call");
 	}
 }
 

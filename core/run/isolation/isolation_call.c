@@ -21,26 +21,27 @@ struct deadline isolation_deadline(struct isolation *isolation, uint64_t duratio
 	return deadline_make_with(&isolation->delay, &isolation->child.delayed, duration);
 }
 
-/* Takes what the process has written, and asks to be woken for more. */
-static void take_of_source(struct isolation *isolation)
+void isolation_read_ring(struct isolation *isolation, size_t chunks)
 {
 	struct error error = { 0 };
 	eventfd_t ignored;
 	(void)eventfd_read(isolation->wake, &ignored);
-	if (isolation_take_records(isolation, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK, &error))
+	if (isolation_take_records(isolation, chunks, &error))
 		isolation_die_of_records(isolation, &error);
-	else if (isolation->instance->services->bus)
-		(void)record_ring_sleep(isolation->intake.ring, isolation->intake.position);
+	else if (isolation->instance->services->bus && !isolation->intake.waiting_count &&
+		 !record_ring_sleep(isolation->intake.ring, isolation->intake.position))
+		(void)eventfd_write(isolation->wake, 1); /* continues in the next turn: others have theirs in between */
+}
+
+static void take_of_source(struct isolation *isolation)
+{
+	isolation_read_ring(isolation, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK);
 }
 
 /* Takes messages, up to the RETURN of a call. */
 static void take_messages(struct isolation *isolation)
 {
-	for (int i = 0; i < MESSAGES_PER_TURN && !isolation->has_returned && isolation_receive(isolation); i++) {
-		isolation->has_returned = isolation->message.header.type == MESSAGE_RETURN;
-		if (!isolation->has_returned)
-			isolation_take_message(isolation, &isolation->message);
-	}
+	isolation->has_returned = isolation->has_returned || isolation_take_messages(isolation);
 }
 
 void isolation_attend(struct isolation *isolation)
@@ -141,8 +142,7 @@ static bool send_call(struct isolation *isolation, enum isolated_callback callba
 		/* Meanwhile the process may wait for room, too. */
 		struct pollfd ready = { .fd = isolation->child.channel, .events = POLLOUT | POLLIN };
 		poll(&ready, 1, WAIT_STEP);
-		if (isolation_receive(isolation) && isolation->message.header.type != MESSAGE_RETURN)
-			isolation_take_message(isolation, &isolation->message);
+		(void)isolation_take_messages(isolation);
 		attend_others(isolation, callback);
 	}
 	return isolation->is_dead;

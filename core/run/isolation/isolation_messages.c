@@ -68,7 +68,7 @@ static int unwind(const struct iaprof_host *host, void *memory, const struct iap
 		     : send_struct(host, MESSAGE_UNWIND_PROCESS, &packing_of_unwind_process, process);
 }
 
-void isolation_take_message(struct isolation *isolation, const struct message *message)
+static void take_message(struct isolation *isolation, const struct message *message)
 {
 	struct instance *instance = isolation->instance;
 	const struct iaprof_host *host = &instance->host;
@@ -131,7 +131,8 @@ void isolation_take_message(struct isolation *isolation, const struct message *m
 	}
 }
 
-bool isolation_receive(struct isolation *isolation)
+/* Receives a message into isolation->message. Returns false if there is none. */
+static bool receive(struct isolation *isolation)
 {
 	int result = isolation->is_dead
 			     ? -ETIMEDOUT
@@ -141,4 +142,14 @@ bool isolation_receive(struct isolation *isolation)
 	else if (result && result != -ETIMEDOUT)
 		isolation_die_of_status(isolation);
 	return !result;
+}
+
+bool isolation_take_messages(struct isolation *isolation)
+{
+	for (int i = 0; i < MESSAGES_PER_TURN && receive(isolation); i++) {
+		if (isolation->message.header.type == MESSAGE_RETURN)
+			return true;
+		take_message(isolation, &isolation->message);
+	}
+	return false;
 }

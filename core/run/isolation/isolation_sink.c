@@ -28,9 +28,7 @@ static void expired(void *context, uint64_t expirations)
 	/* During a call, the sink's thread takes the messages. */
 	if (pthread_mutex_trylock(&isolation->sink.lock))
 		return;
-	for (int i = 0; i < MESSAGES_PER_TURN && isolation_receive(isolation); i++)
-		if (isolation->message.header.type != MESSAGE_RETURN)
-			isolation_take_message(isolation, &isolation->message);
+	(void)isolation_take_messages(isolation);
 	if (!isolation->is_dead)
 		isolation_sink_serve(isolation);
 	pthread_mutex_unlock(&isolation->sink.lock);

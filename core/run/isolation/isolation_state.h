@@ -95,16 +95,19 @@ const char *isolation_callback(const struct isolation *isolation);
 
 /* isolation_messages.c: messages of the process. */
 
-/* Receives a message into isolation->message. Returns false if there is none; a process that has ended is dead. */
-bool isolation_receive(struct isolation *isolation);
-/* Handles a message other than RETURN. */
-void isolation_take_message(struct isolation *isolation, const struct message *message);
+/*
+ * Receives and handles messages of a turn, up to a RETURN, which is then in isolation->message. Returns whether there
+ * was one. A process that has ended is dead.
+ */
+bool isolation_take_messages(struct isolation *isolation);
 void isolation_report_dropped_lines(struct isolation *isolation);
 
 /* isolation_call.c: calls of callbacks. */
 
 /* Takes what the process has written. Bounded by the size of the ring, as the process may go on writing. */
 int isolation_take_records(struct isolation *isolation, size_t chunks, struct error *error);
+/* Takes so many chunks of what the process of a source has written, and asks to be woken for more. */
+void isolation_read_ring(struct isolation *isolation, size_t chunks);
 /* Returns a deadline that excludes run delay of the process, which is not its fault. */
 struct deadline isolation_deadline(struct isolation *isolation, uint64_t duration);
 /* Calls a callback with bytes that belong to the call. Returns as isolation_call(). */

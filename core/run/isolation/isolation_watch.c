@@ -8,23 +8,12 @@
 
 static void channel_ready(void *context, uint32_t events)
 {
-	struct isolation *isolation = context;
-	for (int i = 0; i < MESSAGES_PER_TURN && isolation_receive(isolation); i++)
-		if (isolation->message.header.type != MESSAGE_RETURN)
-			isolation_take_message(isolation, &isolation->message);
+	(void)isolation_take_messages(context);
 }
 
 static void records_ready(void *context, uint32_t events)
 {
-	struct isolation *isolation = context;
-	struct error error = { 0 };
-	eventfd_t ignored;
-	(void)eventfd_read(isolation->wake, &ignored);
-	if (isolation_take_records(isolation, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK / 4, &error))
-		isolation_die_of_records(isolation, &error);
-	else if (!isolation->intake.waiting_count &&
-		 !record_ring_sleep(isolation->intake.ring, isolation->intake.position))
-		(void)eventfd_write(isolation->wake, 1); /* continues in the next turn: others have theirs in between */
+	isolation_read_ring(context, RECORD_RING_SIZE / RECORD_INTAKE_CHUNK / 4);
 }
 
 /* Ends a process that has been in the same callback for too long. */
