@@ -27,11 +27,12 @@
 		copy_launch(copy, count);                                                                              \
 		__asm__ volatile("");                                                                                  \
 	}
-STEP(0)
-STEP(1)
-STEP(2)
-STEP(3) static void (*const steps[])(const struct copy *copy, int count) = { launch_in_step_0, launch_in_step_1,
-									     launch_in_step_2, launch_in_step_3 };
+STEP(0);
+STEP(1);
+STEP(2);
+STEP(3);
+static void (*const steps[])(const struct copy *copy, int count) = { launch_in_step_0, launch_in_step_1,
+								     launch_in_step_2, launch_in_step_3 };
 
 static const char *module_path, *kernel_name;
 
