@@ -155,15 +155,25 @@ int zebin_read(const struct iaprof_image *image, const struct iaprof_image_repor
 	return result;
 }
 
-/* A SYCL kernel's symbol is derived from the name of its type; no other functions have such symbols. */
+/*
+ * A SYCL kernel's symbol is derived from the name of its type; no other functions have such symbols. The compiler's
+ * demangler, which is LLVM's, writes foo<bar<int>> in debug information where that of symbols writes foo<bar<int> >.
+ */
 size_t zebin_display_name(const char *name, char *text, size_t capacity)
 {
-	size_t prefix = strlen(TYPE_NAME_PREFIX);
-	if (strncmp(name, TYPE_NAME_PREFIX, prefix) != 0)
+	size_t length = 0;
+	if (strncmp(name, TYPE_NAME_PREFIX, strlen(TYPE_NAME_PREFIX)) != 0)
 		return 0;
-	size_t length = strlen(name + prefix);
-	if (length >= capacity)
-		return 0;
-	memcpy(text, name + prefix, length + 1);
+	for (const char *at = name + strlen(TYPE_NAME_PREFIX); *at; at++) {
+		bool follows = *at == '>' && length && text[length - 1] == '>';
+		if (length + 1 + follows >= capacity)
+			return 0;
+		/* operator>> is one word, and in a shift the signs follow a space. */
+		if (follows && !(length > 8 && !memcmp(text + length - 9, "operator>", 9)) &&
+		    !(length > 2 && text[length - 2] == ' ' && text[length - 3] != '>'))
+			text[length++] = ' ';
+		text[length++] = *at;
+	}
+	text[length] = '\0';
 	return length;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "decoder-intel-gt/ze_info.h"
+#include "decoder-intel-gt/zebin.h"
 #include "../run_suite.h"
 
 static struct string_table strings;
@@ -27,6 +28,35 @@ static void check_value(const struct ze_info *info, size_t entry, const char *na
 			return;
 		}
 	ck_abort_msg("%s has no %s", of->name, name);
+}
+
+/* c++filt 2.40 writes the names on the right for the symbols, LLVM 19 those on the left. */
+TEST(a_sycl_kernel_has_one_name)
+{
+	static const struct {
+		const char *name, *shown;
+	} cases[] = {
+		{ "typeinfo name for scale<float>", "scale<float>" },
+		{ "typeinfo name for foo<bar<baz<int>>>", "foo<bar<baz<int> > >" },
+		{ "typeinfo name for foo<bar<baz<int> > >", "foo<bar<baz<int> > >" },
+		{ "typeinfo name for A<B<&C::operator>>>>", "A<B<&C::operator>> > >" },
+		{ "typeinfo name for A<B<&C::operator>> > >", "A<B<&C::operator>> > >" },
+		{ "typeinfo name for A<B<&C::operator->>>", "A<B<&C::operator-> > >" },
+		{ "typeinfo name for A<(1 >> 2)>", "A<(1 >> 2)>" },
+		{ "typeinfo name for >>", "> >" },
+		{ "foo<bar<int>>", "" },
+		{ "typeinfo name for ", "" },
+	};
+	char text[64];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t length = strlen(cases[i].shown);
+		ck_assert_uint_eq(zebin_display_name(cases[i].name, text, sizeof text), length);
+		if (length)
+			ck_assert_str_eq(text, cases[i].shown);
+		/* No room for the last byte. */
+		ck_assert_uint_eq(zebin_display_name(cases[i].name, text, length), 0);
+	}
 }
 
 TEST(numbers_of_kernels_and_functions_are_read)
