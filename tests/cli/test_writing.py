@@ -137,9 +137,13 @@ def full_in_the_middle():
 
 @case('a file that may not grow')
 def file_size_limit():
-    outcome = iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=50000', '-k', 'csv:rows=events,output=out',
-                     wrap=['sh', '-c', 'trap "" XFSZ; ulimit -f 64; exec "$@"', 'sh'])
+    limited = ['sh', '-c', 'trap "" XFSZ; ulimit -f 64; exec "$@"', 'sh']
+    outcome = iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=50000,isolate=no', '-k', 'csv:rows=events,output=out',
+                     wrap=limited)
     outcome.fails(FAILED, 'cannot write to out: File too large')
+    # The memory that iaprof shares with the process of a plugin is a file, too.
+    iaprof('-q', '-s', FAILING_SOURCE, '-k', 'csv:output=out', wrap=limited).fails(
+        USAGE, 'cannot start a process for the plugin: File too large', 'ulimit -f')
 
 
 @case('the folder goes away while the run goes on')

@@ -101,8 +101,9 @@ struct isolation *isolation_new(struct instance *instance, const struct instance
 	}
 	if (!result)
 		return isolation;
-	error_set(error, result, "%s: cannot start a process for the plugin: %s (isolate=no)", instance->name,
-		  strerror(-result));
+	/* Its shared memory is a file in memory. */
+	error_set(error, result, "%s: cannot start a process for the plugin: %s (%sisolate=no)", instance->name,
+		  strerror(-result), result == -EFBIG ? "ulimit -f, or " : "");
 	if (isolation)
 		isolation_free(isolation);
 	return NULL;
