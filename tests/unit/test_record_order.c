@@ -21,7 +21,8 @@ static void pass(void *context, enum record_wait wait, const struct iaprof_recor
 	if (job->tid != (in_order ? *in_order : expected_tid))
 		ck_abort_msg("thread %u passed", job->tid);
 	expected_tid++;
-	in_order += in_order != NULL;
+	if (in_order)
+		in_order++;
 }
 
 static void set_up(void)
