@@ -384,7 +384,7 @@ static struct device_code_found answer(const struct code_found *found)
 					   .code = image->code,
 					   .kernel = image->kernel,
 					   .address = found->address,
-					   .loaded = found->loaded };
+					   .life = { found->loaded, found->unloaded } };
 }
 
 bool device_code_find(struct device_code *code, uint64_t device, uint32_t pid, uint64_t address, uint64_t time,
@@ -405,7 +405,7 @@ bool device_code_find_kernel(const struct device_code *code, uint16_t source, ui
 	const struct code_function *function = known ? known->function : NULL;
 	if (!known || (function && offset != DEVICE_CODE_WHOLE_KERNEL && offset >= function->size))
 		return false;
-	*found = (struct device_code_found){ .pid = known->pid, .kernel = known->name, .loaded = known->loaded };
+	*found = (struct device_code_found){ .pid = known->pid, .kernel = known->name, .life = CODE_LIFE_ANY };
 	if (offset == DEVICE_CODE_WHOLE_KERNEL) {
 		found->kernel = function ? function->shown : known->name;
 	} else {

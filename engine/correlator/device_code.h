@@ -13,6 +13,7 @@
 
 #include "bus/intern.h"
 #include "bus/result_stream.h"
+#include "correlator/code_life.h"
 #include "correlator/sampled_devices.h"
 #include "process/process.h"
 #include "symbolizer/device/remote_code.h"
@@ -66,7 +67,7 @@ struct device_code_found {
 	struct remote_code *code; /* resolves address; NULL if the image is not known */
 	const char *kernel;       /* without a reader: the kernel's name, mangled */
 	uint64_t address;         /* image address; without a reader the offset from the kernel's start */
-	uint64_t loaded;          /* time */
+	struct code_life life;
 };
 
 /* Maximum number of results of a lookup; with more processes than this at an address, a sample cannot be attributed. */

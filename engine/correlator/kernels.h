@@ -12,6 +12,7 @@
 #include <iaprof/record.h>
 #include "base/keyed_array.h"
 #include "bus/source_id.h"
+#include "correlator/code_life.h"
 #include "symbolizer/range_table.h"
 
 #define KERNEL_NONE POSITION_NONE
@@ -49,6 +50,7 @@ struct kernel {
 
 	/* Cached result of kernels_shares(). */
 	uint64_t shares_begin, shares_end;
+	struct code_life shares_life;
 	bool shares_in_time;
 	struct iaprof_span shares_span;
 	ARRAY(struct kernel_share) shares;
@@ -112,10 +114,10 @@ bool kernels_are_seen_launched(const struct kernels *kernels, uint32_t pid);
 /*
  * Finds the stacks responsible for a kernel's work between two times: those that launched it in that time, weighted by
  * number of launches; if none did, the last ones before, because a kernel may run for long; if there are none, the
- * first ones after. *in_time: launched between the two times. Returns their number; the array is valid until the next
- * call for this kernel.
+ * first ones after. Of launches, those of the code's life count. *in_time: launched between the two times. Returns
+ * their number; the array is valid until the next call for this kernel.
  */
-size_t kernels_shares(struct kernels *kernels, uint32_t position, uint64_t begin, uint64_t end,
+size_t kernels_shares(struct kernels *kernels, uint32_t position, uint64_t begin, uint64_t end, struct code_life life,
 		      const struct kernel_share **shares, bool *in_time);
 
 /*

@@ -46,11 +46,13 @@ static void add_candidate(struct launch_candidates *candidates, const struct dev
 	if (location == LOCATION_NONE)
 		return;
 	for (size_t i = 0; i < candidates->count; i++)
-		if (candidates->items[i].pid == found->pid && candidates->items[i].location == location)
+		if (candidates->items[i].pid == found->pid && candidates->items[i].location == location &&
+		    candidates->items[i].life.loaded == found->life.loaded)
 			return;
 	if (candidates->count < CANDIDATES_MAX)
-		candidates->items[candidates->count++] =
-			(struct launch_candidate){ .pid = found->pid, .location = location, .address = address };
+		candidates->items[candidates->count++] = (struct launch_candidate){
+			.pid = found->pid, .location = location, .address = address, .life = found->life
+		};
 	else
 		candidates->uncertain = true;
 }
@@ -166,10 +168,10 @@ static void find_callers(struct launch_candidates *candidates, uint32_t pid, uin
 		const struct kernel_share *shares;
 		struct device_code_found found;
 		bool in_time;
-		bool launched =
-			kernel->newest >= sample->begin &&
-			kernels_shares(candidates->kernels, i, sample->begin, header->time, &shares, &in_time) &&
-			in_time;
+		bool launched = kernel->newest >= sample->begin &&
+				kernels_shares(candidates->kernels, i, sample->begin, header->time, CODE_LIFE_ANY,
+					       &shares, &in_time) &&
+				in_time;
 		if ((!launched && !launch_history_were_before(kernel, sample->begin, LAUNCH_RUNS_FOR)) ||
 		    !device_code_find_during(candidates->code, device, pid, kernel->key.address, sample->begin,
 					     header->time, &found, 1))
@@ -220,7 +222,7 @@ size_t launch_candidates_shares(struct launch_candidates *candidates, const stru
 {
 	bool in_time;
 	size_t count = kernels_shares(candidates->kernels, candidate->kernels[kernel], sample->begin,
-				      sample->header.time, shares, &in_time);
+				      sample->header.time, candidate->life, shares, &in_time);
 	return in_time == candidate->launched ? count : 0;
 }
 
@@ -230,8 +232,8 @@ static void find_launches(struct launch_candidates *candidates, struct launch_ca
 	const struct kernel_share *shares;
 	for (size_t i = 0; i < candidate->kernel_count; i++) {
 		bool in_time;
-		kernels_shares(candidates->kernels, candidate->kernels[i], sample->begin, sample->header.time, &shares,
-			       &in_time);
+		kernels_shares(candidates->kernels, candidate->kernels[i], sample->begin, sample->header.time,
+			       candidate->life, &shares, &in_time);
 		candidate->launched |= in_time;
 	}
 	for (size_t i = 0; i < candidate->kernel_count; i++)
@@ -360,7 +362,8 @@ static void find_named(struct launch_candidates *candidates, const struct iaprof
 		/* A kernel with an address. */
 		const struct kernel_key *key = &candidates->kernels->items.items[kernel].key;
 		found = (struct device_code_found){ .pid = key->pid,
-						    .kernel = intern_text(candidates->locations->intern, key->name) };
+						    .kernel = intern_text(candidates->locations->intern, key->name),
+						    .life = CODE_LIFE_ANY };
 		is_found = true;
 	}
 	if (!is_found || (sample->pid && sample->pid != found.pid))

@@ -26,11 +26,12 @@ struct launch_candidate {
 	uint32_t pid;
 	uint32_t location;
 	uint64_t address; /* plain, in the process */
-	double launches;  /* sum of launch_candidates_shares() over its kernels */
-	double weight;    /* > 0: its share of the samples, in any unit */
-	bool launched;    /* one of its kernels was launched in the interval */
-	bool shared;      /* a function called by several kernels: the running one is not known */
-	bool others;      /* kernels that call this function, launched before the interval, may still run */
+	struct code_life life;
+	double launches; /* sum of launch_candidates_shares() over its kernels */
+	double weight;   /* > 0: its share of the samples, in any unit */
+	bool launched;   /* one of its kernels was launched in the interval */
+	bool shared;     /* a function called by several kernels: the running one is not known */
+	bool others;     /* kernels that call this function, launched before the interval, may still run */
 	size_t kernel_count;
 	uint32_t kernels[CANDIDATE_KERNELS_MAX];
 };

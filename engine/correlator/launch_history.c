@@ -126,11 +126,17 @@ static void merge_shares(struct kernel *kernel)
 	kernel->shares.count = kept;
 }
 
+/* Launches of code that was at the address before or after are another kernel's, also of one with the same name. */
+static bool is_in_life(const struct kernel_launches *launches, struct code_life life)
+{
+	return launches->last_time >= life.loaded && launches->first_time <= life.unloaded;
+}
+
 /*
  * Returns the span of all launches from LAUNCH_RUNS_FOR before a time until another one. Samples do not state their
  * launch: if there are launches of several spans, or some without one, the span is unknown.
  */
-static struct iaprof_span span_between(const struct kernel *kernel, uint64_t begin, uint64_t end)
+static struct iaprof_span span_between(const struct kernel *kernel, uint64_t begin, uint64_t end, struct code_life life)
 {
 	uint64_t from = begin > LAUNCH_RUNS_FOR ? begin - LAUNCH_RUNS_FOR : 0;
 	const struct iaprof_span none = { 0 }, *span = &none;
@@ -138,7 +144,7 @@ static struct iaprof_span span_between(const struct kernel *kernel, uint64_t beg
 		return none;
 	for (size_t i = 0; i < kernel->launches.count; i++) {
 		const struct kernel_launches *launches = &kernel->launches.items[i];
-		if (launches->last_time < from || launches->first_time > end)
+		if (launches->last_time < from || launches->first_time > end || !is_in_life(launches, life))
 			continue;
 		if (!iaprof_span_is_valid(&launches->span) ||
 		    (span != &none && memcmp(span, &launches->span, sizeof *span) != 0))
@@ -148,12 +154,14 @@ static struct iaprof_span span_between(const struct kernel *kernel, uint64_t beg
 	return *span;
 }
 
-void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end)
+void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end, struct code_life life)
 {
 	uint64_t before = 0, after = UINT64_MAX;
 	const struct kernel_launches *items = kernel->launches.items;
 	kernel->shares.count = 0;
 	for (size_t i = 0; i < kernel->launches.count; i++) {
+		if (!is_in_life(&items[i], life))
+			continue;
 		add_share(kernel, &items[i], launches_between(&items[i], begin, end));
 		if (items[i].last_time < begin && items[i].last_time > before)
 			before = items[i].last_time;
@@ -164,11 +172,12 @@ void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end)
 	for (size_t i = 0; !kernel->shares_in_time && i < kernel->launches.count; i++) {
 		bool counts = before ? items[i].last_time <= before && before - items[i].last_time < LAUNCHES_TOGETHER
 				     : items[i].first_time >= after && items[i].first_time - after < LAUNCHES_TOGETHER;
-		if (counts)
+		if (counts && is_in_life(&items[i], life))
 			add_share(kernel, &items[i], (double)items[i].count);
 	}
 	merge_shares(kernel);
-	kernel->shares_span = span_between(kernel, kernel->shares_in_time || !before ? begin : before, end);
+	kernel->shares_span = span_between(kernel, kernel->shares_in_time || !before ? begin : before, end, life);
 	kernel->shares_begin = begin;
 	kernel->shares_end = end;
+	kernel->shares_life = life;
 }

@@ -16,4 +16,4 @@ bool launch_history_add(struct kernel *kernel, const struct kernel_launches *lau
 /* Returns whether the kernel was launched before a time, at most within ns earlier. */
 bool launch_history_were_before(const struct kernel *kernel, uint64_t time, uint64_t within);
 /* Fills the kernel's shares, and their span. */
-void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end);
+void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end, struct code_life life);

@@ -80,7 +80,7 @@ struct run {
 
 static void check_found(const struct device_code_found *found, uint64_t time)
 {
-	if (found->loaded > time || (found->code == NULL) == (found->kernel == NULL))
+	if (found->life.loaded > time || (found->code == NULL) == (found->kernel == NULL))
 		abort();
 	struct code_place place;
 	if (found->code && !remote_code_find(found->code, found->address, &place))
@@ -90,7 +90,7 @@ static void check_found(const struct device_code_found *found, uint64_t time)
 static bool is_same(const struct device_code_found *a, const struct device_code_found *b)
 {
 	return a->pid == b->pid && a->code == b->code && a->kernel == b->kernel && a->address == b->address &&
-	       a->loaded == b->loaded;
+	       a->life.loaded == b->life.loaded;
 }
 
 /* Over an interval: what is there at its ends is among it, oldest first, and one process has no more than all have. */
@@ -108,7 +108,7 @@ static void ask_during(const struct run *run, uint64_t device, uint32_t pid, uin
 		check_found(&all[i], end);
 	for (size_t i = 0; i < own_count && i < DEVICE_CODE_FOUND_MAX; i++) {
 		check_found(&own[i], end);
-		if (own[i].pid != pid || (i && own[i].loaded < own[i - 1].loaded))
+		if (own[i].pid != pid || (i && own[i].life.loaded < own[i - 1].life.loaded))
 			abort();
 	}
 	for (int last = 0; last < 2; last++) {

@@ -40,6 +40,34 @@ TEST(a_long_kernel_is_of_its_last_launch_also_where_it_is_loaded_again)
 	ck_assert_uint_eq(sum("first;site_b;-;add"), 100);
 }
 
+/* A module that is loaded again has a kernel of the same name at the same address, which another place launches. */
+TEST_LOOP(code_that_is_loaded_again_has_launches_of_its_own, 0, 5)
+{
+	static const uint64_t gaps[] = { 0, 1, 10, 30, 100 };
+	uint64_t again = 2 * SECOND + gaps[_i] * MILLISECOND;
+	uint32_t before = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launches(10, before, 'a', 1000, SECOND, 2 * SECOND - 1);
+	take_relative(0x1000, 50, 2 * SECOND - 20 * MILLISECOND, 2 * SECOND - 1);
+	uint32_t after = take_kernel(10, "add", BASE + 0x1000, again);
+	take_launches(10, after, 'b', 1, again, again);
+	for (uint64_t i = 1; i < 5; i++)
+		take_relative(0x1000, 50, again + i * 20 * MILLISECOND, again + (i + 1) * 20 * MILLISECOND);
+	finish(500, 0, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), 100);
+	ck_assert_uint_eq(sum("first;site_b;-;add"), 400);
+}
+
+/* A load that falls into the interval leaves two kernels that may have run. */
+TEST(an_interval_in_which_code_is_loaded_again_is_ambiguous)
+{
+	uint32_t before = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launches(10, before, 'a', 1, SECOND, SECOND);
+	uint32_t after = take_kernel(10, "add", BASE + 0x1000, 3 * SECOND);
+	take_relative(0x1000, 50, 2 * SECOND, 4 * SECOND);
+	take_launches(10, after, 'b', 1, 5 * SECOND, 5 * SECOND);
+	finish(0, 100, 0);
+}
+
 /* Two launches a tenth of a second are not one in each hundredth. */
 TEST(rare_launches_do_not_count_in_intervals_without_them)
 {

@@ -329,7 +329,8 @@ static double share_of(uint32_t launch_stack, uint64_t begin, uint64_t end, bool
 {
 	const struct kernel_share *shares;
 	bool in_time;
-	size_t count = kernels_shares(&kernels, kernels_at(&kernels, 10, 0x1000, 5), begin, end, &shares, &in_time);
+	size_t count = kernels_shares(&kernels, kernels_at(&kernels, 10, 0x1000, 5), begin, end, CODE_LIFE_ANY, &shares,
+				      &in_time);
 	ck_assert_int_eq(in_time, is_in_time);
 	double found = 0;
 	for (size_t i = 0; i < count; i++) {

@@ -271,12 +271,14 @@ TEST(what_was_there_for_a_part_of_an_interval_is_found)
 	ck_assert_uint_eq(device_code_find_during(code, 0, 10, address, SECOND, 7 * SECOND, found, 4), 2);
 	struct code_place place;
 	ck_assert_ptr_nonnull(found[0].code);
-	ck_assert_uint_eq(found[0].loaded, 2 * SECOND);
+	ck_assert_uint_eq(found[0].life.loaded, 2 * SECOND);
+	ck_assert_uint_eq(found[0].life.unloaded, 3 * SECOND);
+	ck_assert_uint_eq(found[1].life.unloaded, 5 * SECOND);
 	ck_assert(remote_code_find(found[0].code, found[0].address, &place));
 	zebin_check_location(&instructions.items[0], &place.location);
 	ck_assert_str_eq(found[1].kernel, "other");
 	ck_assert_uint_eq(found[1].address, 0);
-	ck_assert_uint_eq(found[1].loaded, 4 * SECOND);
+	ck_assert_uint_eq(found[1].life.loaded, 4 * SECOND);
 	ck_assert_uint_eq(device_code_find_during(code, 0, 10, address, 3 * SECOND, 4 * SECOND - 1, found, 4), 0);
 	ck_assert_uint_eq(device_code_find_during(code, 0, 10, address, 5 * SECOND, 7 * SECOND, found, 4), 0);
 	ck_assert_uint_eq(device_code_find_during(code, 0, 12, address, SECOND, 7 * SECOND, found, 4), 0);

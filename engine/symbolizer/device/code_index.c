@@ -273,7 +273,8 @@ static struct code_found found_at(const struct space_entry *entry, const struct 
 	return (struct code_found){ .process = entry->process,
 				    .object = interval->object,
 				    .address = interval->address + (address - interval->start),
-				    .loaded = interval->loaded };
+				    .loaded = interval->loaded,
+				    .unloaded = interval->unloaded };
 }
 
 bool code_index_find(struct code_index *index, uint64_t device, uint64_t process, uint64_t address, uint64_t time,

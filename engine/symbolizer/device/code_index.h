@@ -35,8 +35,8 @@ struct code_load {
 struct code_found {
 	uint64_t process;
 	void *object;
-	uint64_t address; /* in the object */
-	uint64_t loaded;  /* time */
+	uint64_t address;          /* in the object */
+	uint64_t loaded, unloaded; /* times; UINT64_MAX: still loaded */
 };
 
 struct code_index_statistics {
