@@ -122,8 +122,11 @@ def only_the_command():
                                  capture_output=True, encoding='utf-8', timeout=200)
         other.terminate()
     pid = int(re.search(r'^seldom pid (\d+)', outcome.stdout, re.MULTILINE)[1])
-    found = collections.Counter(number(row, 'pid') for row in jobs_of(profiler.read_rows()))
-    check(outcome.returncode == 0 and found == {pid: 15}, f'{found}, not 15 of {pid}: {outcome.stderr}')
+    rows = profiler.read_rows()
+    missed = missed_of(rows)
+    found = collections.Counter(number(row, 'pid') for row in jobs_of(rows, may_miss=missed > 0))
+    check(outcome.returncode == 0 and set(found) == {pid} and 15 - missed <= found[pid] <= 15,
+          f'{found}, not 15 of {pid}, {missed} events missed: {outcome.stderr}')
 
 
 def a_job_in_flight():
