@@ -153,7 +153,8 @@ def check(what, arguments, counted):
         each.append(sum(int(row['count']) for row in rows['launch']))
         known = {row['id'] for row in rows['code-object']}
         unknown = {row['text'] for row in rows['kernel'] if row['parent'] not in known}
-        if what == FEW_LAUNCHES:
+        # On a busy machine, all threads of the program may wait for a CPU from the end of a run to the start of the next.
+        if what != SLOW_ATTACHING:
             unknown -= {row['text'] for row in rows['kernel'] if row['parent'] in known}
         if unknown and (what != FEW_LAUNCHES or number == RELOADS):
             raise Failure(f'run {number}: kernels without code: {sorted(unknown)}\n{printed}')
