@@ -11,12 +11,11 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/regular_file.h"
 #include "run/isolation/message.h"
 
 /* Marks the offset of a text. */
 #define TEXT_BIT (UINT64_C(1) << 63)
-/* Size of a file at first, in bytes; doubled as often as necessary. */
-#define FIRST_SIZE ((size_t)1 << 20)
 
 /* Precedes the copy of the struct. */
 struct packed_header {
@@ -24,45 +23,25 @@ struct packed_header {
 	uint64_t relocation_count;
 };
 
-/* A file in memory that grows. */
 struct writer {
-	int descriptor;
-	char *bytes;
-	size_t size, capacity;
+	ARRAY(char) bytes;
 	struct string_table texts;
 	ARRAY(uint64_t) text_offsets; /* by id - 1 */
 	ARRAY(uint64_t) relocations;
 	bool failed;
 };
 
-static bool grow(struct writer *writer, size_t size)
-{
-	size_t capacity = writer->capacity ? writer->capacity : FIRST_SIZE;
-	while (capacity < size)
-		capacity *= 2;
-	if (capacity == writer->capacity)
-		return true;
-	if (ftruncate(writer->descriptor, (off_t)capacity))
-		return false;
-	void *bytes = writer->bytes ? mremap(writer->bytes, writer->capacity, capacity, MREMAP_MAYMOVE)
-				    : mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_SHARED, writer->descriptor, 0);
-	if (bytes == MAP_FAILED)
-		return false;
-	writer->bytes = bytes;
-	writer->capacity = capacity;
-	return true;
-}
-
 /* Appends bytes, 8-byte aligned. Returns their offset. */
 static uint64_t append_bytes(struct writer *writer, const void *bytes, size_t size)
 {
-	size_t offset = (writer->size + 7) & ~(size_t)7;
-	writer->failed = writer->failed || !grow(writer, offset + size);
+	size_t end = writer->bytes.count, offset = (end + 7) & ~(size_t)7;
+	writer->failed = writer->failed || !array_reserve(&writer->bytes, offset + size);
 	if (writer->failed)
 		return 0;
+	memset(writer->bytes.items + end, 0, offset - end);
 	if (size)
-		memcpy(writer->bytes + offset, bytes, size);
-	writer->size = offset + size;
+		memcpy(writer->bytes.items + offset, bytes, size);
+	writer->bytes.count = offset + size;
 	return offset;
 }
 
@@ -70,7 +49,7 @@ static void set_pointer(struct writer *writer, uint64_t at, uint64_t value)
 {
 	if (writer->failed)
 		return;
-	memcpy(writer->bytes + at, &value, sizeof value);
+	memcpy(writer->bytes.items + at, &value, sizeof value);
 	writer->failed = !array_push(&writer->relocations, at);
 }
 
@@ -132,42 +111,30 @@ static uint64_t put_items(struct writer *writer, const void *items, size_t count
 	return copy;
 }
 
-/* Moves bytes that fit into a message out of the file. */
-static bool leave_file(struct writer *writer, struct packed *packed)
+/* Moves bytes that do not fit into a message to a file in memory. */
+static bool move_to_file(struct packed *packed)
 {
-	packed->size = writer->size;
-	packed->descriptor = -1;
-	if (writer->size <= MESSAGE_BYTES_MAX) {
-		packed->bytes = malloc(writer->size);
-		if (packed->bytes)
-			memcpy(packed->bytes, writer->bytes, writer->size);
-		return packed->bytes;
-	}
-	packed->descriptor = STEAL_DESCRIPTOR(writer->descriptor);
-	/* The process maps as much as the file has. */
-	return !ftruncate(packed->descriptor, (off_t)packed->size);
+	CLEANUP_FREE char *bytes = STEAL_POINTER(packed->bytes);
+	packed->descriptor = memfd_create("iaprof", MFD_CLOEXEC);
+	return packed->descriptor >= 0 && !file_write(packed->descriptor, bytes, packed->size);
 }
 
 int packed_make(struct packed *packed, const struct packing_layout *layout, const void *original)
 {
-	struct writer writer = { .descriptor = memfd_create("iaprof", MFD_CLOEXEC) };
+	struct writer writer = { 0 };
 	struct packed_header header = { 0 };
-	*packed = PACKED_NONE;
 	append_bytes(&writer, &header, sizeof header);
 	put_items(&writer, original, 1, layout->size, layout->pointers);
 	header.relocation_count = writer.relocations.count;
 	header.relocations = append_bytes(&writer, writer.relocations.items,
 					  writer.relocations.count * sizeof *writer.relocations.items);
-	if (!writer.failed) {
-		memcpy(writer.bytes, &header, sizeof header);
-		writer.failed = !leave_file(&writer, packed);
-	}
+	if (!writer.failed)
+		memcpy(writer.bytes.items, &header, sizeof header);
+	*packed = (struct packed){ .bytes = writer.bytes.items, .descriptor = -1, .size = writer.bytes.count };
+	if (!writer.failed && packed->size > MESSAGE_BYTES_MAX)
+		writer.failed = !move_to_file(packed);
 	if (writer.failed)
 		packed_free(packed);
-	if (writer.bytes)
-		munmap(writer.bytes, writer.capacity);
-	if (writer.descriptor >= 0)
-		close(writer.descriptor);
 	string_table_free(&writer.texts);
 	array_free(&writer.text_offsets);
 	array_free(&writer.relocations);
