@@ -46,8 +46,7 @@ static bool is_in_library(const void *function, const char *prefix, const char *
 	if (!dladdr(function, &info) || !info.dli_fname)
 		return false;
 	*path = info.dli_fname;
-	const char *name = strrchr(info.dli_fname, '/');
-	return strncmp(name ? name + 1 : info.dli_fname, prefix, strlen(prefix)) == 0;
+	return library_is_named(info.dli_fname, prefix);
 }
 
 /* Returns what a loaded library, which may be opened with RTLD_LOCAL, finds in itself and its dependencies. */
@@ -77,7 +76,7 @@ static void *find_of_caller(const void *caller, const char *name)
 /* Python packages rename the loader that they bring: libze_loader-1a2b3c4d.so.1. */
 #define LOADER_PREFIX "libze_loader"
 
-/* Calls a loader's function, which is this one's original. */
+/* Starts tracing the loader whose function of this name has succeeded. */
 static void loader_initialised(const char *name, const void *function)
 {
 	int error = errno;
@@ -274,11 +273,9 @@ struct loader_paths {
 static int path_add(struct dl_phdr_info *library, size_t size, void *argument)
 {
 	struct loader_paths *paths = argument;
-	const char *name = strrchr(library->dlpi_name, '/');
 
 	(void)size;
-	name = name ? name + 1 : library->dlpi_name;
-	if (paths->count < LOADERS_MAX && strncmp(name, LOADER_PREFIX, sizeof LOADER_PREFIX - 1) == 0)
+	if (paths->count < LOADERS_MAX && library_is_named(library->dlpi_name, LOADER_PREFIX))
 		paths->items[paths->count++] = library->dlpi_name;
 	return 0;
 }

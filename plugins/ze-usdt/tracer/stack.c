@@ -77,11 +77,8 @@ struct range_search {
 
 static bool is_wanted(const struct range_search *search, const struct dl_phdr_info *library)
 {
-	const char *name = strrchr(library->dlpi_name, '/');
-
-	name = name ? name + 1 : library->dlpi_name;
 	for (size_t i = 0; i < search->count; i++)
-		if (strncmp(name, search->prefixes[i], strlen(search->prefixes[i])) == 0)
+		if (library_is_named(library->dlpi_name, search->prefixes[i]))
 			return true;
 	for (unsigned i = 0; i < library->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &library->dlpi_phdr[i];

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <unwind.h>
 
 /* In the processor's frame pointer convention, as the kernel's perf_callchain_user() reads it. */
@@ -59,6 +60,14 @@ struct stack_chain {
 
 /* Cache of one thread. */
 struct stack_memory;
+
+/* Returns whether the file name of a library, without its folders, begins with a prefix. */
+static inline bool library_is_named(const char *path, const char *prefix)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash ? slash + 1 : path, prefix, strlen(prefix)) == 0;
+}
 
 /*
  * Skips the libraries with these file name prefixes, and the one that contains the address, in addition to those of
