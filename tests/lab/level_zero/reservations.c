@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sees each mmap() of the drivers, for which the program's own function stands in front of the C library's: what Linux
- * returned is the truth, also where it shows several mappings as one.
+ * The program has an mmap() of its own, which the drivers call instead of the C library's. What Linux returns to them
+ * is the truth, also where /proc/PID/maps shows several mappings as one.
  */
 #include "reservations.h"
 
