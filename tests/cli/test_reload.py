@@ -4,7 +4,6 @@
 compared with the ticks of clocks of the same rate, which the Linux kernel has on each CPU meanwhile (reference_clock.c)."""
 import bisect
 import collections
-import contextlib
 import csv
 import itertools
 import os
@@ -71,16 +70,38 @@ def burners():
             for cpu in os.sched_getaffinity(0)]
 
 
-class Runs:
-    """iaprof -v with run.ini, from its first interval on."""
+class Continuous:
+    """A continuous run with run.ini, whose messages are kept."""
 
-    def __init__(self):
-        self.err, self.out = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # pylint: disable=consider-using-with
-        self.process = start('-v', '-c', 'run.ini', stderr=self.err, stdout=self.out)
-        self.wait_for_interval(0)
+    def __init__(self, *options, stdout=subprocess.DEVNULL):
+        self.err = tempfile.TemporaryFile()  # pylint: disable=consider-using-with
+        self.process = start(*options, '-c', 'run.ini', stderr=self.err, stdout=stdout)
 
     def messages(self):
         return os.pread(self.err.fileno(), 1000000, 0).decode()
+
+    def hang_up(self, said='reloaded the configuration'):
+        """Sends SIGHUP, and waits until it has said this once more."""
+        before = self.messages().count(said)
+        self.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.messages().count(said) > before, said)
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+
+    def end(self):
+        """When no other program of the case runs: what is left was left behind by iaprof."""
+        equal(end(self.process).status, COMPLETE, self.messages())
+
+
+class Runs(Continuous):
+    """From its first interval on."""
+
+    def __init__(self):
+        self.out = tempfile.TemporaryFile()  # pylint: disable=consider-using-with
+        super().__init__('-v', stdout=self.out)
+        self.wait_for_interval(0)
 
     def size(self):
         return os.fstat(self.out.fileno()).st_size
@@ -94,14 +115,6 @@ class Runs:
         self.process.send_signal(signal.SIGHUP)
         wait_until(lambda: os.path.exists(f'events{number - 1}.csv'), 'the output of a run that has ended')
         self.wait_for_interval(self.size())
-
-    def interrupt(self):
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait()
-
-    def end(self):
-        """When no other program of the case runs: what is left was left behind by iaprof."""
-        equal(end(self.process).status, COMPLETE, self.messages())
 
 
 def sample_times(rows):
@@ -136,9 +149,7 @@ def stated_gaps():
     for number in range(1, RELOADS + 1):
         # Its source cannot be prepared: the run goes on undisturbed.
         configure('never', f'[source:{FAILING_SOURCE}]\nin = prepare\n')
-        before = len(runs.messages())
-        runs.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: 'the run continues' in runs.messages()[before:], 'a refusal')  # pylint: disable=cell-var-from-loop
+        runs.hang_up('the run continues')
         runs.reload(number)
     runs.interrupt()
     reference = Reference(end_reference(clock))
@@ -238,44 +249,24 @@ def helpers():
         require('iaprof-worker: its process has ended' not in messages(), messages())
 
 
-class Silent:
-    """A continuous run whose messages are kept."""
-
-    def __init__(self, stack):
-        self.err = stack.enter_context(tempfile.TemporaryFile())
-        self.process = start('-c', 'run.ini', stderr=self.err, stdout=subprocess.DEVNULL)
-
-    def messages(self):
-        return os.pread(self.err.fileno(), 1000000, 0).decode()
-
-    def reload(self, said='reloaded the configuration'):
-        before = self.messages().count(said)
-        self.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: self.messages().count(said) > before, said)
-
-    def end(self):
-        self.process.send_signal(signal.SIGINT)
-        equal(end(self.process).status, COMPLETE, self.messages())
-
-
 @case('files of earlier runs are kept')
 def kept_files():
     text = (f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:{CALLBACKS}]\nisolate = no\n'
             '[sink:csv]\noutput = a.csv\n[sink:csv.fifo]\noutput = fifo\n')
     os.mkfifo('fifo')
-    with contextlib.ExitStack() as stack:
-        fifo = stack.enter_context(open(os.open('fifo', os.O_RDONLY | os.O_NONBLOCK), 'rb'))  # pylint: disable=consider-using-with
+    with open(os.open('fifo', os.O_RDONLY | os.O_NONBLOCK), 'rb') as fifo:
         write('run.ini', text)
-        run = Silent(stack)
+        run = Continuous()
         wait_until(lambda: 'number 0: start' in run.messages(), 'the start of the source')
-        run.reload()
+        run.hang_up()
         equal(sorted(name for name in os.listdir() if 'csv' in name and name[0] != '.'), ['a.csv'], 'files of the first run')
         with open('a.csv', 'rb') as file:
             first = file.read()
         write('run.ini', text.replace('a.csv', 'b.csv'))
-        run.reload()
+        run.hang_up()
         write('run.ini', text)
-        run.reload()
+        run.hang_up()
+        run.interrupt()
         run.end()
         equal(sorted(name for name in os.listdir() if 'csv' in name), ['a.2.csv', 'a.3.csv', 'a.csv', 'b.csv'], 'files')
         with open('a.csv', 'rb') as file:
@@ -289,15 +280,15 @@ def missing_plugin():
     shutil.copyfile(CALLBACKS, plugin)
     write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:{plugin}]\n[source:{FAILING_SOURCE}]\n'
           '[sink:csv]\noutput = -\n')
-    with contextlib.ExitStack() as stack:
-        run = Silent(stack)
-        wait_until(lambda: 'number 0: start' in run.messages(), 'the start of the source')
-        os.rename(plugin, 'gone')
-        run.reload('the run continues with the earlier configuration')
-        require('number 0: stop' not in run.messages(), run.messages())
-        os.rename('gone', plugin)
-        run.reload()
-        run.end()
+    run = Continuous()
+    wait_until(lambda: 'number 0: start' in run.messages(), 'the start of the source')
+    os.rename(plugin, 'gone')
+    run.hang_up('the run continues with the earlier configuration')
+    require('number 0: stop' not in run.messages(), run.messages())
+    os.rename('gone', plugin)
+    run.hang_up()
+    run.interrupt()
+    run.end()
 
 
 def callbacks(number, name):
