@@ -28,8 +28,10 @@ struct bpf_cost {
 	double share;   /* CPU time of the programs in the latest measurement, in CPUs */
 };
 
-/* If there is no measurement: begins to measure the programs of this process. Needs CAP_SYS_ADMIN. Returns 0 or a
- * negative errno. */
+/*
+ * Begins to measure the programs of this process, after an earlier measurement has ended. Needs CAP_SYS_ADMIN. Returns
+ * 0 or a negative errno.
+ */
 int bpf_cost_begin(struct bpf_cost *cost);
 /* After that: adds the programs that a process has open. Out of memory: those that are left out are not measured. */
 void bpf_cost_add(struct bpf_cost *cost, pid_t pid);

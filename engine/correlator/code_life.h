@@ -8,5 +8,5 @@ struct code_life {
 	uint64_t loaded, unloaded; /* times; UINT64_MAX: still loaded */
 };
 
-/* Any time: for code that is known by other means than its address. */
+/* For code that is found by the number of a kernel instead of an address: at any time. */
 #define CODE_LIFE_ANY ((struct code_life){ 0, UINT64_MAX })

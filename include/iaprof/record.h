@@ -344,8 +344,7 @@ struct iaprof_record_code_object {
 	 */
 	uint64_t address;
 	uint64_t size; /* 0 when not known */
-	/* Base of the process's IAPROF_ADDRESS_INSTRUCTION_BASE addresses; 0 when not known: KERNEL records state it.
-	 */
+	/* Base of the process's IAPROF_ADDRESS_INSTRUCTION_BASE addresses; 0: not known, or in KERNEL records */
 	uint64_t instruction_base;
 	uint32_t path;          /* string id: file with the ELF image; 0 if there is none */
 	uint32_t build_id_size; /* as in struct iaprof_record_mapping */
