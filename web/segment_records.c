@@ -137,22 +137,24 @@ static int take_string(struct segment_records *records, const struct iaprof_reco
 #define TAKE(take, type)                                                                                               \
 	(record->size < sizeof(struct type) ? -EBADMSG : take(records, (const struct type *)(const void *)record))
 
+/* The same for a record that may end before a member, which is not read. */
+#define TAKE_BEFORE(take, type, member)                                                                                \
+	(record->size < offsetof(struct type, member) ? -EBADMSG                                                       \
+						      : take(records, (const struct type *)(const void *)record))
+
 int segment_records_take(struct segment_records *records, const struct iaprof_record *record)
 {
 	switch (record->type) {
 	case IAPROF_RECORD_STRING:
 		return TAKE(take_string, iaprof_record_string);
 	case IAPROF_RECORD_VALUE_TYPE:
-		return TAKE(take_value_type, iaprof_record_value_type);
+		return TAKE_BEFORE(take_value_type, iaprof_record_value_type, role);
 	case IAPROF_RECORD_DEVICE:
-		return TAKE(take_device, iaprof_record_device);
+		return TAKE_BEFORE(take_device, iaprof_record_device, value_name);
 	case IAPROF_RECORD_PROFILE_STACK:
 		return TAKE(take_stack, iaprof_record_profile_stack);
 	case IAPROF_RECORD_PROFILE_VALUE:
-		/* A shorter one lacks only its time. */
-		return record->size < offsetof(struct iaprof_record_profile_value, begin)
-			       ? -EBADMSG
-			       : take_value(records, (const void *)record);
+		return TAKE_BEFORE(take_value, iaprof_record_profile_value, begin);
 	default:
 		return 0;
 	}

@@ -16,7 +16,7 @@ static const struct {
 	[IAPROF_RECORD_STACK] = { "STACK", sizeof(struct iaprof_record_stack), true },
 	[IAPROF_RECORD_SOURCE] = { "SOURCE", sizeof(struct iaprof_record_source), true },
 	[IAPROF_RECORD_METADATA] = { "METADATA", sizeof(struct iaprof_record_metadata), false },
-	[IAPROF_RECORD_VALUE_TYPE] = { "VALUE_TYPE", sizeof(struct iaprof_record_value_type), true },
+	[IAPROF_RECORD_VALUE_TYPE] = { "VALUE_TYPE", offsetof(struct iaprof_record_value_type, role), true },
 	[IAPROF_RECORD_PROCESS] = { "PROCESS", sizeof(struct iaprof_record_process), false },
 	[IAPROF_RECORD_MAPPING] = { "MAPPING", sizeof(struct iaprof_record_mapping), false },
 	[IAPROF_RECORD_SAMPLE] = { "SAMPLE", offsetof(struct iaprof_record_sample, thread_name), false },

@@ -22,7 +22,8 @@ struct id_member {
 
 static const struct id_member members[IAPROF_RECORD_TYPE_COUNT][MEMBERS_MAX] = {
 	[IAPROF_RECORD_METADATA] = { STRING(metadata, key), STRING(metadata, value) },
-	[IAPROF_RECORD_VALUE_TYPE] = { STRING(value_type, id), STRING(value_type, name), STRING(value_type, unit) },
+	[IAPROF_RECORD_VALUE_TYPE] = { STRING(value_type, id), STRING(value_type, name), STRING(value_type, unit),
+				       STRING(value_type, sample_unit) },
 	[IAPROF_RECORD_PROCESS] = { STRING(process, name) },
 	[IAPROF_RECORD_MAPPING] = { STRING(mapping, path) },
 	[IAPROF_RECORD_SAMPLE] = { STRING(sample, name), STACK(sample, user_stack), STACK(sample, kernel_stack),
@@ -30,7 +31,7 @@ static const struct id_member members[IAPROF_RECORD_TYPE_COUNT][MEMBERS_MAX] = {
 				   STRING(sample, waker_name), STACK(sample, waker_user_stack),
 				   STACK(sample, waker_kernel_stack) },
 	[IAPROF_RECORD_DEVICE] = { STRING(device, name), STRING(device, address), STRING(device, value_name),
-				   STRING(device, value_unit) },
+				   STRING(device, value_unit), STRING(device, sample_unit) },
 	[IAPROF_RECORD_CODE_OBJECT] = { STRING(code_object, path) },
 	[IAPROF_RECORD_KERNEL] = { STRING(kernel, name) },
 	[IAPROF_RECORD_LAUNCH] = { STACK(launch, user_stack), STACK(launch, kernel_stack),

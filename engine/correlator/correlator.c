@@ -8,6 +8,7 @@
 
 #include "base/saturating.h"
 #include "correlator/device_activity.h"
+#include "correlator/device_time.h"
 #include "correlator/instruction_bases.h"
 #include "correlator/kernels.h"
 #include "correlator/numbered_launches.h"
@@ -34,6 +35,7 @@ struct correlator {
 	struct device_stacks stacks;
 	struct launch_candidates candidates;
 	struct attribution attribution;
+	struct device_time time;
 	struct record_store unmatched; /* samples in no known code so far */
 	bool code_is_new;              /* code was announced since unmatched was examined */
 	bool is_stale;                 /* new records invalidate the caches of candidates */
@@ -41,6 +43,97 @@ struct correlator {
 	uint64_t now;         /* time of the newest SYNC; UINT64_MAX: end of the input */
 	uint64_t synced_time; /* time of the newest SYNC */
 };
+
+/* Takes a job's share of the time as a sample of its kernel. */
+static void attribute_job(void *context, const struct iaprof_record_job *job, uint64_t share)
+{
+	struct correlator *correlator = context;
+	struct {
+		struct iaprof_record_stall_sample head;
+		uint64_t count;
+		struct iaprof_record_stall_details details;
+	} sample = { .head = { .header = job->header,
+			       .begin = job->started,
+			       .device = job->device,
+			       .address_space = LAUNCH_CANDIDATES_JOB,
+			       .reason_count = 1,
+			       .pid = job->pid },
+		     .count = 1,
+		     .details = { .size = sizeof sample.details,
+				  .kernel = job->kernel,
+				  .correlation = job->pid ? job->correlation : 0,
+				  .value_type = job->time_type } };
+	sample.head.header.size = sizeof sample;
+	sample.head.header.type = IAPROF_RECORD_STALL_SAMPLE;
+	sample.details.period = share;
+	if (share)
+		correlator_take_sample(correlator, &sample.head);
+}
+
+/*
+ * Returns the position of a value type among those of the stacks; DEVICE_STACKS_VALUE_TYPES_MAX if there is no room. A
+ * new one is declared, with the role in the record.
+ */
+static uint32_t use_value_type(struct correlator *correlator, const struct iaprof_record_value_type *type)
+{
+	const struct correlator_output *output = &correlator->options.output;
+	struct device_stacks *stacks = &correlator->stacks;
+	for (uint32_t i = 0; i < stacks->value_type_count; i++)
+		if (stacks->value_types[i].id == type->id)
+			return i;
+	if (stacks->value_type_count == DEVICE_STACKS_VALUE_TYPES_MAX)
+		return DEVICE_STACKS_VALUE_TYPES_MAX;
+	stacks->value_types[stacks->value_type_count] =
+		(struct device_stacks_value_type){ .id = type->id,
+						   .index = output->declare_value_type(output->context, type) };
+	return stacks->value_type_count++;
+}
+
+/* The same for a value type of the core, of which the record states the role. */
+static uint32_t declare_value_type(struct correlator *correlator, struct iaprof_record_value_type *type,
+				   const char *name, const char *unit)
+{
+	struct intern *intern = correlator->options.intern;
+	char id[INTERN_VALUE_TYPE_SIZE];
+	/* Their texts are kept with the value type. */
+	type->header.size = sizeof *type;
+	type->id = intern_value_type_text(id, name, unit) ? intern_own_text(intern, id) : 0;
+	type->name = intern_own_text(intern, name);
+	type->unit = intern_own_text(intern, unit);
+	return use_value_type(correlator, type);
+}
+
+/* Returns the device as in struct stack_origin. NULL and devices beyond the limit: 0. */
+static uint32_t origin_of(const struct correlator *correlator, const struct sampled_device *device)
+{
+	return device && device != &correlator->unlisted
+		       ? 1 + (uint32_t)(device - correlator->options.devices->items.items)
+		       : 0;
+}
+
+/* Returns the time of PROFILE_VALUE records that are sent now. */
+static uint64_t time_of_values(const struct correlator *correlator)
+{
+	return correlator->now == UINT64_MAX ? correlator->synced_time + 1 : correlator->synced_time;
+}
+
+/* Adds idle time of a device to the profile, in the value type of its kind. */
+static void add_idle(void *context, uint32_t source, uint32_t id, uint64_t begin, uint64_t end, uint64_t idle)
+{
+	static const char *const names[][2] = { [IAPROF_DEVICE_UNKNOWN] = { "device-idle-time", "[device idle]" },
+						[IAPROF_DEVICE_GPU] = { "gpu-idle", "[GPU idle]" },
+						[IAPROF_DEVICE_NPU] = { "npu-idle", "[NPU idle]" } };
+	struct correlator *correlator = context;
+	struct sampled_device *device = sampled_devices_find(correlator->options.devices, (uint16_t)source, id);
+	uint32_t kind = device && device->kind < sizeof names / sizeof *names ? device->kind : IAPROF_DEVICE_UNKNOWN;
+	struct iaprof_record_value_type type = { .role = IAPROF_VALUE_DEVICE_IDLE, .device_kind = kind };
+	uint32_t value_type = declare_value_type(correlator, &type, names[kind][0], "nanoseconds");
+	struct time_value value = { .begin = begin, .end = end, .value = idle, .count = 1 };
+	if (value_type < DEVICE_STACKS_VALUE_TYPES_MAX)
+		device_stacks_add_idle(&correlator->stacks, source, value_type,
+				       correlator->options.threads ? origin_of(correlator, device) : 0, names[kind][1],
+				       &value, time_of_values(correlator));
+}
 
 struct correlator *correlator_new(const struct correlator_options *options)
 {
@@ -74,6 +167,7 @@ struct correlator *correlator_new(const struct correlator_options *options)
 	correlator->candidates.kernels = &correlator->kernels;
 	correlator->candidates.locations = &correlator->locations;
 	correlator->candidates.activity = &correlator->activity;
+	correlator->time = (struct device_time){ .take = attribute_job, .take_idle = add_idle, .context = correlator };
 	correlator->attribution = (struct attribution){ .candidates = &correlator->candidates,
 							.launch_stacks = &correlator->launch_stacks,
 							.locations = &correlator->locations,
@@ -95,65 +189,22 @@ void correlator_free(struct correlator *correlator)
 	numbered_launches_free(&correlator->numbered);
 	device_stacks_free(&correlator->stacks);
 	attribution_free(&correlator->attribution);
+	device_time_free(&correlator->time);
 	record_store_free(&correlator->unmatched);
 	free(correlator);
 }
 
-/*
- * Returns the position of a value type among those of the stacks. It is declared when it is new; beyond
- * DEVICE_STACKS_VALUE_TYPES_MAX, the first one is returned.
- */
-static uint32_t declare_value_type(struct correlator *correlator, const char *name, const char *unit)
+/* Returns the value type of samples of a device that name none, which the core declares; the first one is the last. */
+static uint32_t value_type_of_device(struct correlator *correlator, const struct sampled_device *device)
 {
-	struct result_stream *results = correlator->options.results;
-	const struct correlator_output *output = &correlator->options.output;
-	struct device_stacks *stacks = &correlator->stacks;
-	char id[INTERN_VALUE_TYPE_SIZE];
-	/* Their texts are kept with the value type. */
-	bool has_id = intern_value_type_text(id, name, unit);
-	if (has_id)
-		(void)intern_own_text(correlator->options.intern, id);
-	(void)intern_own_text(correlator->options.intern, name);
-	(void)intern_own_text(correlator->options.intern, unit);
-	struct iaprof_record_value_type record = {
-		.header = { .size = sizeof record, .type = IAPROF_RECORD_VALUE_TYPE, .time = clock_monotonic() },
-		.id = has_id ? result_stream_text(results, id) : 0,
-		.name = result_stream_text(results, name),
-		.unit = result_stream_text(results, unit),
-	};
-	for (uint32_t i = 0; i < stacks->value_type_count; i++)
-		if (stacks->value_types[i].id == record.id)
-			return i;
-	if (stacks->value_type_count == DEVICE_STACKS_VALUE_TYPES_MAX)
-		return 0;
-	result_stream_send(results, &record.header);
-	stacks->value_types[stacks->value_type_count] =
-		(struct device_stacks_value_type){ .id = record.id,
-						   .index = output->declare_value_type(output->context, &record) };
-	return stacks->value_type_count++;
+	struct iaprof_record_value_type type = { .role = IAPROF_VALUE_DEVICE_SAMPLES,
+						 .device_kind = device->kind,
+						 .sample_unit = device->sample_unit };
+	uint32_t position = declare_value_type(correlator, &type, device->value_name, device->value_unit);
+	return position < DEVICE_STACKS_VALUE_TYPES_MAX ? position : 0;
 }
 
-/*
- * Returns the position of a declared value type among those of the stacks; DEVICE_STACKS_VALUE_TYPES_MAX if there is no
- * room.
- */
-static uint32_t find_value_type(struct correlator *correlator, uint32_t id)
-{
-	const struct correlator_output *output = &correlator->options.output;
-	struct device_stacks *stacks = &correlator->stacks;
-	struct iaprof_record_value_type record = { .id = id };
-	for (uint32_t i = 0; i < stacks->value_type_count; i++)
-		if (stacks->value_types[i].id == id)
-			return i;
-	if (stacks->value_type_count == DEVICE_STACKS_VALUE_TYPES_MAX)
-		return DEVICE_STACKS_VALUE_TYPES_MAX;
-	stacks->value_types[stacks->value_type_count] =
-		(struct device_stacks_value_type){ .id = id,
-						   .index = output->declare_value_type(output->context, &record) };
-	return stacks->value_type_count++;
-}
-
-/* Returns the device of a sample, with its value type, which is declared with the first sample. */
+/* Returns the device of a sample. Its value type is declared with the first sample that names none. */
 static struct sampled_device *device_of(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
 {
 	struct sampled_device *device =
@@ -162,7 +213,7 @@ static struct sampled_device *device_of(struct correlator *correlator, const str
 	if (!device)
 		device = &correlator->unlisted;
 	if (!device->has_value_type && !(details && details->value_type))
-		device->samples.value_type = declare_value_type(correlator, device->value_name, device->value_unit);
+		device->samples.value_type = value_type_of_device(correlator, device);
 	device->has_value_type |= !(details && details->value_type);
 	return device;
 }
@@ -180,11 +231,18 @@ static bool read_details(struct correlator *correlator, const struct iaprof_reco
 {
 	const struct iaprof_record_stall_details *details = iaprof_record_stall_sample_details(sample);
 	struct attribution *attribution = &correlator->attribution;
-	bool has_type = details && details->value_type;
-	attribution->value_type =
-		has_type ? find_value_type(correlator, details->value_type) : device->samples.value_type;
+	bool is_job = sample->address_space == LAUNCH_CANDIDATES_JOB;
+	attribution->value_type = device->samples.value_type;
+	if (details && details->value_type)
+		attribution->value_type = use_value_type(
+			correlator, &(struct iaprof_record_value_type){
+					    .header.size = sizeof(struct iaprof_record_value_type),
+					    .id = details->value_type,
+					    .role = is_job ? IAPROF_VALUE_DEVICE_TIME : IAPROF_VALUE_DEVICE_SAMPLES,
+					    .device_kind = device->kind,
+					    .sample_unit = is_job ? 0 : device->sample_unit });
 	attribution->period = details && details->period ? details->period : 1;
-	attribution->is_job = sample->address_space == LAUNCH_CANDIDATES_JOB;
+	attribution->is_job = is_job;
 	attribution->launch = NULL;
 	if (details && details->correlation)
 		attribution->launch = numbered_launches_find(
@@ -201,9 +259,7 @@ static void match(struct correlator *correlator, const struct iaprof_record_stal
 	 */
 	struct device_samples unlisted = { 0 };
 	bool is_counted = device != &correlator->unlisted && sample->address_space != LAUNCH_CANDIDATES_JOB;
-	bool has_origin = correlator->options.threads && device != &correlator->unlisted;
-	correlator->attribution.device =
-		has_origin ? 1 + (uint32_t)(device - correlator->options.devices->items.items) : 0;
+	correlator->attribution.device = correlator->options.threads ? origin_of(correlator, device) : 0;
 	if (!read_details(correlator, sample, device) ||
 	    !attribution_add(&correlator->attribution, sample, is_counted ? &device->samples : &unlisted))
 		correlator->statistics.out_of_memory =
@@ -244,26 +300,8 @@ void correlator_take_sample(struct correlator *correlator, const struct iaprof_r
 
 void correlator_take_job(struct correlator *correlator, const struct iaprof_record_job *job)
 {
-	struct {
-		struct iaprof_record_stall_sample head;
-		uint64_t count;
-		struct iaprof_record_stall_details details;
-	} sample = { .head = { .header = job->header,
-			       .begin = job->started,
-			       .device = job->device,
-			       .address_space = LAUNCH_CANDIDATES_JOB,
-			       .reason_count = 1,
-			       .pid = job->pid },
-		     .count = 1,
-		     .details = { .size = sizeof sample.details,
-				  .kernel = job->kernel,
-				  .correlation = job->pid ? job->correlation : 0,
-				  .value_type = job->time_type } };
-	sample.head.header.size = sizeof sample;
-	sample.head.header.type = IAPROF_RECORD_STALL_SAMPLE;
-	sample.details.period = job->header.time - job->started;
-	if (sample.details.period)
-		correlator_take_sample(correlator, &sample.head);
+	if (!device_time_add(&correlator->time, job))
+		correlator->statistics.out_of_memory++;
 }
 
 void correlator_take_launch(struct correlator *correlator, const struct iaprof_record_launch *record)
@@ -340,8 +378,15 @@ void correlator_begin_sync(struct correlator *correlator, uint64_t time)
 	if (time != UINT64_MAX)
 		correlator->synced_time = time;
 	correlator->is_stale = true;
+	if (time != UINT64_MAX && time > DEVICE_TIME_DELAY)
+		device_time_divide(&correlator->time, time - DEVICE_TIME_DELAY);
 	record_store_release(&correlator->unmatched, take_unmatched, correlator);
 	correlator->code_is_new = false;
+}
+
+static void flush_stacks(struct correlator *correlator)
+{
+	device_stacks_flush(&correlator->stacks, time_of_values(correlator));
 }
 
 void correlator_end_sync(struct correlator *correlator)
@@ -356,7 +401,7 @@ void correlator_end_sync(struct correlator *correlator)
 	/* Flushed now so that a replay has the values of each interval. */
 	if (result_stream_is_read(correlator->options.results) ||
 	    correlator->stacks.waiting_times.items.count >= TIME_VALUES_MANY)
-		correlator_flush(correlator);
+		flush_stacks(correlator);
 }
 
 /* Adds the sample statistics of each device to the metadata, which every sink writes. */
@@ -378,14 +423,15 @@ static void note_devices(struct correlator *correlator)
 
 void correlator_finish(struct correlator *correlator)
 {
+	device_time_divide(&correlator->time, UINT64_MAX);
 	note_devices(correlator);
-	correlator_flush(correlator);
+	flush_stacks(correlator);
 }
 
 void correlator_flush(struct correlator *correlator)
 {
-	bool is_end = correlator->now == UINT64_MAX;
-	device_stacks_flush(&correlator->stacks, is_end ? correlator->synced_time + 1 : correlator->synced_time);
+	device_time_divide(&correlator->time, UINT64_MAX);
+	flush_stacks(correlator);
 }
 
 bool correlator_each_stack(struct correlator *correlator, bool (*visit)(void *context, uint32_t *stack), void *context)

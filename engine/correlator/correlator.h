@@ -79,7 +79,10 @@ void correlator_take_activity(struct correlator *correlator, const struct iaprof
 void correlator_take_launch(struct correlator *correlator, const struct iaprof_record_launch *record);
 /* Attributes a sample, or keeps it for at most hold until its code is announced. */
 void correlator_take_sample(struct correlator *correlator, const struct iaprof_record_stall_sample *sample);
-/* Attributes a job of a kernel as a sample of the whole kernel, whose value is the time from its start to its end. */
+/*
+ * Takes a job of a kernel, which becomes a sample of the whole kernel. Its value is the time from its start to its end,
+ * of which it has a share while others run on the same device (device_time.h).
+ */
 void correlator_take_job(struct correlator *correlator, const struct iaprof_record_job *job);
 /* Notes that a program ended, by exit or exec. */
 void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_t time);
@@ -92,7 +95,7 @@ void correlator_begin_sync(struct correlator *correlator, uint64_t time);
 void correlator_end_sync(struct correlator *correlator);
 /* Ends the input: adds the statistics of each device to the run's metadata. */
 void correlator_finish(struct correlator *correlator);
-/* Adds the attributed samples to the profile. */
+/* Adds the attributed samples to the profile, and the time of the jobs so far. */
 void correlator_flush(struct correlator *correlator);
 /*
  * Calls visit() for each reference to a stack of the frame table that is needed later. Ends when it returns false, and

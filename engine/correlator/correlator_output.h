@@ -8,7 +8,10 @@
 
 struct correlator_output {
 	void *context;
-	/* Returns the index of a value type, which is declared if it is new. */
+	/*
+	 * Returns the index of a value type, which is declared if it is new: then name and unit are set. The record
+	 * states its role.
+	 */
 	uint32_t (*declare_value_type)(void *context, const struct iaprof_record_value_type *record);
 	/* Adds to a stack of the frame table. Returns false when out of memory, or if there is no such value type. */
 	bool (*add_value)(void *context, uint32_t stack, uint32_t value_type, uint64_t value, uint64_t count);

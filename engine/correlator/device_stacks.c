@@ -170,18 +170,19 @@ static bool send_stack(struct device_stacks *stacks, uint32_t source, uint32_t i
 	return true;
 }
 
-static void send_value(struct device_stacks *stacks, const struct device_stack_key *key, uint32_t index,
+/* value_type: position. */
+static void send_value(struct device_stacks *stacks, uint32_t source, uint32_t value_type, uint32_t index,
 		       const struct time_value *value, uint64_t time)
 {
-	if (!result_stream_is_read(stacks->results) || !send_stack(stacks, key->source, index, time))
+	if (!result_stream_is_read(stacks->results) || !send_stack(stacks, source, index, time))
 		return;
 	struct iaprof_record_profile_value record = {
 		.header = { .type = IAPROF_RECORD_PROFILE_VALUE,
 			    .size = sizeof record,
-			    .source = (uint16_t)key->source,
+			    .source = (uint16_t)source,
 			    .time = time },
 		.stack = stacks->sent_before + index + 1,
-		.value_type = stacks->value_types[key->value_type].id,
+		.value_type = stacks->value_types[value_type].id,
 		.value = value->value,
 		.count = value->count,
 		.begin = value->begin,
@@ -203,17 +204,35 @@ static void flush_sum(struct device_stacks *stacks, const struct device_stack_ke
 		stacks->out_of_memory = saturating_add(stacks->out_of_memory, sum->count);
 	} else if (sum->times == TIME_VALUE_NONE) {
 		struct time_value all = { .value = sum->value, .count = sum->count };
-		send_value(stacks, key, sum->stack, &all, time);
+		send_value(stacks, key->source, key->value_type, sum->stack, &all, time);
 	} else {
 		for (uint32_t i = sum->times; i != TIME_VALUE_NONE; i = stacks->waiting_times.items.items[i].next) {
 			const struct time_value *value = &stacks->waiting_times.items.items[i];
 			output->add_time(output->context, sum->stack, value_type, value->begin, value->end,
 					 value->value);
-			send_value(stacks, key, sum->stack, value, time);
+			send_value(stacks, key->source, key->value_type, sum->stack, value, time);
 		}
 	}
 	sum->count = sum->value = 0;
 	sum->times = TIME_VALUE_NONE;
+}
+
+void device_stacks_add_idle(struct device_stacks *stacks, uint32_t source, uint32_t value_type, uint32_t device,
+			    const char *name, const struct time_value *idle, uint64_t time)
+{
+	const struct correlator_output *output = stacks->output;
+	uint32_t index = stacks->value_types[value_type].index;
+	uint32_t frame =
+		frame_table_add(stacks->frames, &(struct iaprof_frame){ .name = name, .kind = IAPROF_FRAME_WAIT });
+	uint32_t stack = frame == FRAME_NONE ? FRAME_NONE
+					     : frame_table_add_stack(stacks->frames, &frame, 1,
+								     &(struct stack_origin){ .device = device });
+	if (stack == FRAME_NONE || !output->add_value(output->context, stack, index, idle->value, idle->count)) {
+		stacks->out_of_memory = saturating_add(stacks->out_of_memory, 1);
+		return;
+	}
+	output->add_time(output->context, stack, index, idle->begin, idle->end, idle->value);
+	send_value(stacks, source, value_type, stack, idle, time);
 }
 
 void device_stacks_flush(struct device_stacks *stacks, uint64_t time)

@@ -49,7 +49,11 @@ void sampled_devices_take(struct sampled_devices *devices, const struct iaprof_r
 	device->address = record->address;
 	device->samples.name = intern_text(devices->intern, record->name);
 	device->samples.address = intern_text(devices->intern, record->address);
-	if (record->header.size < sizeof *record)
+	if (record->header.size >= sizeof *record) {
+		device->kind = record->kind;
+		device->sample_unit = record->sample_unit;
+	}
+	if (record->header.size < offsetof(struct iaprof_record_device, kind))
 		return;
 	const char *name = intern_text(devices->intern, record->value_name);
 	const char *unit = intern_text(devices->intern, record->value_unit);

@@ -61,6 +61,8 @@ struct sampled_device {
 	bool has_value_type;
 	uint32_t address;                    /* string id of samples.address, 0 if none */
 	const char *value_name, *value_unit; /* interned: what its samples count */
+	uint32_t kind;                       /* enum iaprof_device_kind */
+	uint32_t sample_unit;                /* string id; 0: not stated */
 	struct device_samples samples;
 };
 

@@ -106,6 +106,23 @@ static void take_lost(struct collector *collector, const struct iaprof_record_lo
 }
 
 /* Adds the recorded run's attributed samples. If the capture lost a definition, they still count in the total. */
+/* Captures of earlier versions do not state roles: values with stall reasons are samples of a device. */
+static void find_role(struct collector *collector, uint32_t stack, uint32_t value_type)
+{
+	const struct iaprof_value_type *type = &collector->facts.value_types.items[value_type];
+	const struct stack_entry *entry = &collector->frames.stacks.items[stack];
+	const uint32_t *frames = collector->frames.stack_frames.items + entry->first;
+	if (type->role != IAPROF_VALUE_UNKNOWN)
+		return;
+	for (uint32_t i = 0; i < entry->frame_count; i++)
+		if (collector->frames.frames.items[frames[i]].kind == IAPROF_FRAME_STALL_REASON)
+			(void)run_metadata_take_value_type(
+				&collector->facts, &(struct iaprof_record_value_type){
+							   .header.size = sizeof(struct iaprof_record_value_type),
+							   .id = collector->facts.value_type_ids.items[value_type],
+							   .role = IAPROF_VALUE_DEVICE_SAMPLES });
+}
+
 static void take_profile_value(struct collector *collector, const struct iaprof_record_profile_value *record)
 {
 	const struct replayed_stack *stack = replayed_stacks_find(&collector->replayed_stacks, record->stack);
@@ -115,6 +132,8 @@ static void take_profile_value(struct collector *collector, const struct iaprof_
 	if (stack && stack->is_span_dropped)
 		collector->statistics.spans_dropped =
 			saturating_add(collector->statistics.spans_dropped, record->count);
+	if (stack && is_declared)
+		find_role(collector, stack->stack, value_type);
 	if (!stack || !is_declared)
 		collector_add_loss(collector, run_metadata_source_name(&collector->facts, record->header.source),
 				   is_declared ? COLLECTOR_REASON_PROFILE_STACK : COLLECTOR_REASON_VALUE_TYPE,

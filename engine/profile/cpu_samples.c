@@ -200,6 +200,8 @@ bool cpu_samples_take(struct cpu_samples *samples, const struct iaprof_record_sa
 		return false;
 	union waiting_key key;
 	make_key(&key, record, value_type, samples->stack_context.threads != NULL, samples->stack_context.spans);
+	if (key.wait.reason)
+		run_metadata_note_role(samples->facts, value_type, IAPROF_VALUE_WAIT);
 	add_sample(samples, &key, record->first_time, record->header.time, record->value, record->count);
 	return true;
 }

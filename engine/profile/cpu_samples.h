@@ -25,7 +25,7 @@
 struct cpu_samples {
 	struct stack_context stack_context;
 	const struct call_tree *calls;
-	const struct run_metadata *facts;
+	struct run_metadata *facts;
 	struct value_table *values;
 	struct time_table *times;
 	struct sample_table table; /* by program and raw stack */

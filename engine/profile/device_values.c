@@ -2,13 +2,33 @@
 /* Adds the correlator's results to the profile: see device_values.h. */
 #include "profile/device_values.h"
 
+#include "base/clock.h"
 #include "profile/loss.h"
+
+static void send_value_type(struct device_values *values, uint32_t id, const struct iaprof_value_type *type)
+{
+	struct result_stream *results = values->results;
+	const struct iaprof_record_value_type record = {
+		.header = { .size = sizeof record, .type = IAPROF_RECORD_VALUE_TYPE, .time = clock_monotonic() },
+		.id = result_stream_text(results, intern_text(values->facts->intern, id)),
+		.name = result_stream_text(results, type->name),
+		.unit = result_stream_text(results, type->unit),
+		.period = type->period,
+		.role = type->role,
+		.device_kind = type->device_kind,
+		.sample_unit = result_stream_text(results, type->sample_unit)
+	};
+	result_stream_send(results, &record.header);
+}
 
 static uint32_t declare_value_type(void *context, const struct iaprof_record_value_type *record)
 {
 	struct device_values *values = context;
-	run_metadata_take_value_type(values->facts, record);
-	return run_metadata_find_value_type(values->facts, record->id);
+	bool is_changed = run_metadata_take_value_type(values->facts, record);
+	uint32_t index = run_metadata_find_value_type(values->facts, record->id);
+	if (is_changed && index != LOSS_NO_VALUE_TYPE)
+		send_value_type(values, record->id, &values->facts->value_types.items[index]);
+	return index;
 }
 
 static bool add_value(void *context, uint32_t stack, uint32_t value_type, uint64_t value, uint64_t count)

@@ -11,7 +11,7 @@ struct device_values {
 	struct value_table *values;
 	struct time_table *times;
 	struct run_metadata *facts;
-	struct result_stream *results; /* for METADATA records */
+	struct result_stream *results; /* for METADATA and VALUE_TYPE records */
 };
 
 /* values must outlive the returned object. */

@@ -47,7 +47,8 @@ static void copy_devices(const struct copying *copying, const struct run_activit
 			copies[copying->content->device_count++] =
 				(struct iaprof_device){ .source = source_name(activity, device->source),
 							.name = device->samples.name,
-							.address = device->samples.address };
+							.address = device->samples.address,
+							.kind = device->kind };
 	}
 }
 

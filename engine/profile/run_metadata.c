@@ -46,16 +46,51 @@ const char *run_metadata_source_name(const struct run_metadata *facts, uint16_t 
 	return number ? "[unknown source]" : "iaprof";
 }
 
-void run_metadata_take_value_type(struct run_metadata *facts, const struct iaprof_record_value_type *record)
+/* The kind of device by the beginning of a name, for sources that do not state it. */
+static uint32_t kind_by_name(const char *name)
 {
-	if (facts->value_types.count >= VALUE_TYPES_MAX ||
-	    run_metadata_find_value_type(facts, record->id) != LOSS_NO_VALUE_TYPE)
-		return;
+	return !strncmp(name, "gpu-", 4)   ? IAPROF_DEVICE_GPU
+	       : !strncmp(name, "npu-", 4) ? IAPROF_DEVICE_NPU
+					   : IAPROF_DEVICE_UNKNOWN;
+}
+
+/* Adds what a record states of the role. Returns whether that changed anything. */
+static bool complete_value_type(const struct run_metadata *facts, struct iaprof_value_type *type,
+				const struct iaprof_record_value_type *record)
+{
+	const struct iaprof_value_type before = *type;
+	if (!iaprof_record_value_type_has_role(record))
+		return false;
+	const char *unit = record->sample_unit ? intern_text(facts->intern, record->sample_unit) : NULL;
+	uint32_t kind = record->device_kind ? record->device_kind : kind_by_name(type->name);
+	if (type->role != record->role) {
+		type->role = record->role;
+		type->device_kind = kind;
+		type->sample_unit = unit;
+	}
+	if (type->device_kind != kind)
+		type->device_kind = IAPROF_DEVICE_UNKNOWN;
+	if (type->sample_unit != unit)
+		type->sample_unit = NULL;
+	return memcmp(&before, type, sizeof before) != 0;
+}
+
+bool run_metadata_take_value_type(struct run_metadata *facts, const struct iaprof_record_value_type *record)
+{
+	uint32_t known = run_metadata_find_value_type(facts, record->id);
+	if (known != LOSS_NO_VALUE_TYPE)
+		return complete_value_type(facts, &facts->value_types.items[known], record);
 	struct iaprof_value_type type = { .name = intern_text(facts->intern, record->name),
 					  .unit = intern_text(facts->intern, record->unit),
 					  .period = record->period };
-	if (array_push(&facts->value_types, type) && !array_push(&facts->value_type_ids, record->id))
+	if (!strcmp(type.name, "cpu") && !strcmp(type.unit, "nanoseconds")) /* as in pprof */
+		type.role = IAPROF_VALUE_CPU_TIME;
+	(void)complete_value_type(facts, &type, record);
+	if (facts->value_types.count >= VALUE_TYPES_MAX || !array_push(&facts->value_types, type))
+		return false;
+	if (!array_push(&facts->value_type_ids, record->id))
 		facts->value_types.count--;
+	return true;
 }
 
 const char *run_metadata_find_metadata(const struct run_metadata *facts, const char *key)

@@ -47,7 +47,18 @@ void run_metadata_free(struct run_metadata *facts);
 
 /* Returns false when out of memory. */
 bool run_metadata_take_source(struct run_metadata *facts, const struct iaprof_record_source *record);
-void run_metadata_take_value_type(struct run_metadata *facts, const struct iaprof_record_value_type *record);
+/*
+ * Adds a value type, or completes one whose role was not known. Measured on devices of several kinds, it has none.
+ * Returns whether that changed anything.
+ */
+bool run_metadata_take_value_type(struct run_metadata *facts, const struct iaprof_record_value_type *record);
+/* Sets the role of a value type by the samples that use it, unless it has one. */
+static inline void run_metadata_note_role(struct run_metadata *facts, uint32_t value_type, uint32_t role)
+{
+	struct iaprof_value_type *type = &facts->value_types.items[value_type];
+	if (type->role == IAPROF_VALUE_UNKNOWN)
+		type->role = role;
+}
 /*
  * A source's value of a key replaces its earlier one, and that of the core. The key of a second source is followed by
  * its name: "KEY (NAME)". source: number, 0 for the core.

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "profile/sampled_time.h"
+
 /* Owns the profile's arrays, and shares the texts of frames. */
 struct profile_copy {
 	struct snapshot shared;
@@ -168,6 +170,7 @@ struct snapshot *snapshot_new(const struct snapshot_content *content)
 	copy_stacks(snapshot, content->frames, content->devices);
 	copy_values(snapshot, content->values);
 	copy_times(snapshot, content->times);
+	sampled_time_divide(profile, &snapshot->memory);
 	copy_loss(snapshot, content->loss);
 	if (content->activity) {
 		run_activity_copy(content->activity, content->timeline, &snapshot->memory, &snapshot->activity);

@@ -28,8 +28,10 @@ struct iaprof_device {
 	const char *source;
 	const char *name;
 	const char *address; /* PCI address: "0000:00:0b.0" */
+	uint32_t kind;       /* enum iaprof_device_kind */
+	uint32_t pad;
 };
-IAPROF_ASSERT_SIZE(iaprof_device, 24);
+IAPROF_ASSERT_SIZE(iaprof_device, 32);
 
 /* A process that had jobs or calls. */
 struct iaprof_process {

@@ -68,8 +68,11 @@ struct iaprof_value_type {
 	uint64_t added_up_over;
 	/* Differential profiles: factor that makes earlier values comparable with later ones. Otherwise 0. */
 	double before_factor;
+	uint32_t role;           /* enum iaprof_value_role */
+	uint32_t device_kind;    /* enum iaprof_device_kind: of the devices that it is measured on */
+	const char *sample_unit; /* what one device sample is taken of: "EU", "scheduler"; NULL: not known */
 };
-IAPROF_ASSERT_SIZE(iaprof_value_type, 40);
+IAPROF_ASSERT_SIZE(iaprof_value_type, 56);
 
 /* Value added within a time slot; see struct iaprof_profile.times. Each (time, stack, value type) occurs once. */
 struct iaprof_time_value {

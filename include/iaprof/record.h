@@ -164,9 +164,25 @@ struct iaprof_record_metadata {
 };
 IAPROF_ASSERT_SIZE(iaprof_record_metadata, 24);
 
+/* What a value measures, whatever its name. Only the values of device time are called time of a device. */
+enum iaprof_value_role {
+	IAPROF_VALUE_UNKNOWN = 0,
+	IAPROF_VALUE_CPU_TIME = 1,
+	IAPROF_VALUE_DEVICE_TIME = 2,    /* how long a device executed something */
+	IAPROF_VALUE_DEVICE_SAMPLES = 3, /* samples of the threads, EUs or schedulers of a device: not time */
+	IAPROF_VALUE_WAIT = 4,           /* how long a thread waited */
+	/* How long a device executed nothing: with its time, the time from the first execution to the end of the last.
+	 */
+	IAPROF_VALUE_DEVICE_IDLE = 5
+};
+
+enum iaprof_device_kind { IAPROF_DEVICE_UNKNOWN = 0, IAPROF_DEVICE_GPU = 1, IAPROF_DEVICE_NPU = 2 };
+
 /*
  * VALUE_TYPE: what a value counts and its unit, as in pprof: ("cpu", "nanoseconds"), ("gpu-stalls", "count"). A run has
  * up to 256: samples with further ones are lost, as with undeclared ones. Device samples and jobs can use 16 of them.
+ * The core sends a second record of an id when it knows the role, from the records that use it: only its role,
+ * device_kind and sample_unit count.
  */
 struct iaprof_record_value_type {
 	struct iaprof_record header;
@@ -175,8 +191,18 @@ struct iaprof_record_value_type {
 	uint32_t unit; /* string id: "count", "nanoseconds", "bytes" */
 	uint32_t pad;
 	uint64_t period; /* usual value of one sample, 0 if there is none: 10,101,010 ns for a 99 Hz clock */
+	/* A shorter record lacks these: use iaprof_record_value_type_has_role(). */
+	uint32_t role;        /* enum iaprof_value_role */
+	uint32_t device_kind; /* enum iaprof_device_kind */
+	uint32_t sample_unit; /* string id, as in DEVICE; 0: not known */
+	uint32_t pad_2;
 };
-IAPROF_ASSERT_SIZE(iaprof_record_value_type, 40);
+IAPROF_ASSERT_SIZE(iaprof_record_value_type, 56);
+/* Returns whether the role of a value type is known. */
+static inline int iaprof_record_value_type_has_role(const struct iaprof_record_value_type *record)
+{
+	return record->header.size >= sizeof *record && record->role != IAPROF_VALUE_UNKNOWN;
+}
 
 enum iaprof_process_event {
 	IAPROF_PROCESS_EXISTING = 1, /* existed when the run began */
@@ -316,8 +342,11 @@ struct iaprof_record_device {
 	/* Name and unit of its stall samples, as in VALUE_TYPE. A shorter record lacks both. */
 	uint32_t value_name; /* string id; 0: "gpu-stalls" */
 	uint32_t value_unit; /* string id; 0: "count" */
+	/* A shorter record lacks both. */
+	uint32_t kind;        /* enum iaprof_device_kind */
+	uint32_t sample_unit; /* string id of what one stall sample is taken of: "EU", "scheduler"; 0: not stated */
 };
-IAPROF_ASSERT_SIZE(iaprof_record_device, 40);
+IAPROF_ASSERT_SIZE(iaprof_record_device, 48);
 
 enum iaprof_address_space {
 	IAPROF_ADDRESS_ABSOLUTE = 0,         /* full device virtual addresses */

@@ -42,13 +42,19 @@ struct difference {
 static uint32_t join_value_type(struct difference *joining, const struct iaprof_value_type *type)
 {
 	for (uint32_t i = 0; i < joining->value_types.count; i++) {
-		const struct iaprof_value_type *known = &joining->value_types.items[i];
-		if (!strcmp(known->name, type->name) && !strcmp(known->unit, type->unit))
-			return i;
+		struct iaprof_value_type *known = &joining->value_types.items[i];
+		if (strcmp(known->name, type->name) != 0 || strcmp(known->unit, type->unit) != 0)
+			continue;
+		if (known->role == IAPROF_VALUE_UNKNOWN) { /* of an older capture */
+			known->role = type->role;
+			known->device_kind = type->device_kind;
+			known->sample_unit = type->sample_unit;
+		}
+		return i;
 	}
-	struct iaprof_value_type added = {
-		.name = type->name, .unit = type->unit, .period = type->period, .before_factor = 1
-	};
+	struct iaprof_value_type added = *type;
+	added.added_up_over = 0;
+	added.before_factor = 1;
 	return array_push(&joining->value_types, added) ? (uint32_t)joining->value_types.count - 1 : UINT32_MAX;
 }
 

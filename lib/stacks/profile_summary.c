@@ -9,6 +9,7 @@
 #include "base/keyed_array.h"
 #include "base/saturating.h"
 #include "base/string_table.h"
+#include "stacks/value_label.h"
 #include "text/printable.h"
 
 /* Limit on distinct libraries of a stack. */
@@ -147,8 +148,10 @@ static struct parts parts_of(const struct iaprof_profile *profile, const struct 
 static void add_device(struct making *making, const struct parts *parts, uint64_t value)
 {
 	struct profile_summary *summary = making->summary;
-	uint32_t stall_class = stall_class_of(parts->reason);
-	if (stall_class != IAPROF_STALL_ISSUING)
+	uint32_t stall_class = parts->reason ? stall_class_of(parts->reason) : IAPROF_STALL_UNKNOWN;
+	if (!parts->reason)
+		summary->unsampled = saturating_add(summary->unsampled, value);
+	else if (stall_class != IAPROF_STALL_ISSUING)
 		summary->stalled = saturating_add(summary->stalled, value);
 	if (!parts->kernel)
 		return;
@@ -224,7 +227,7 @@ static bool find_causes(struct making *making)
 	uint32_t cells[SUMMARY_CAUSES_MAX];
 	for (uint32_t i = 0; i < making->cells.count; i++) {
 		const struct tally *cell = &making->cells.items[i];
-		if (cell->key.parts[3] == IAPROF_STALL_ISSUING)
+		if (cell->key.parts[3] == IAPROF_STALL_ISSUING || !cell->second)
 			continue;
 		size_t place = summary->causes.count;
 		while (place > 0 && summary->causes.items[place - 1].value < cell->value)
@@ -291,25 +294,34 @@ static bool sort_functions(struct profile_summary *summary)
 	return made;
 }
 
+/* Returns whether a value type is how long the devices were idle of which another one is the time. */
+static bool is_idle_beside(const struct iaprof_profile *profile, uint32_t idle, uint32_t time)
+{
+	const struct iaprof_value_type *types[] = { iaprof_profile_value_type(profile, idle),
+						    iaprof_profile_value_type(profile, time) };
+	return types[0]->role == IAPROF_VALUE_DEVICE_IDLE && types[1]->role == IAPROF_VALUE_DEVICE_TIME &&
+	       types[0]->device_kind == types[1]->device_kind;
+}
+
 int profile_summary_make(struct profile_summary *summary, const struct iaprof_profile *profile, uint32_t value_type)
 {
 	struct making making = { .summary = summary };
 	*summary = (struct profile_summary){ .profile = profile, .value_type = value_type };
-	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < profile->value_count && !making.failed; i++) {
-			const struct iaprof_value *value = iaprof_profile_value(profile, i);
-			if (value->value_type != value_type || !value->value)
-				continue;
-			struct parts parts = parts_of(profile, iaprof_profile_stack(profile, value->stack));
-			if (!pass) {
-				summary->is_device |= parts.reason != NULL;
-				summary->value = saturating_add(summary->value, value->value);
-			} else if (summary->is_device && parts.reason) {
-				add_device(&making, &parts, value->value);
-			} else if (!summary->is_device) {
-				add_cpu(&making, &parts, value->value);
-			}
-		}
+	summary->is_device = value_type < profile->value_type_count &&
+			     value_type_is_of_device(iaprof_profile_value_type(profile, value_type));
+	for (size_t i = 0; i < profile->value_count && !making.failed; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		if (is_idle_beside(profile, value->value_type, value_type))
+			summary->idle = saturating_add(summary->idle, value->value);
+		if (value->value_type != value_type || !value->value)
+			continue;
+		struct parts parts = parts_of(profile, iaprof_profile_stack(profile, value->stack));
+		summary->value = saturating_add(summary->value, value->value);
+		if (summary->is_device)
+			add_device(&making, &parts, value->value);
+		else
+			add_cpu(&making, &parts, value->value);
+	}
 	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
 	keyed_array_free(&making.functions);
 	keyed_array_free(&making.cells);

@@ -38,9 +38,11 @@ struct summary_cause {
 struct profile_summary {
 	const struct iaprof_profile *profile;
 	uint32_t value_type;
-	bool is_device;      /* values stall: they have reasons */
+	bool is_device;      /* measured on a device */
 	uint64_t value;      /* of all stacks */
 	uint64_t stalled;    /* not issuing */
+	uint64_t unsampled;  /* device time of kernels without a sample: why it was spent is not known */
+	uint64_t idle;       /* of device time: how long those devices executed nothing; 0 also if that is not known */
 	uint64_t matched;    /* in a kernel that is known; of the CPU: the innermost function has a name */
 	uint64_t with_lines; /* at a known source line */
 	ARRAY(struct summary_function) functions; /* largest first */

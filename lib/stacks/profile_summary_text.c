@@ -9,7 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/saturating.h"
 #include "stacks/stack_text.h"
+#include "stacks/value_label.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 #include "text/short_name.h"
@@ -40,6 +42,25 @@ static void append_function(struct text *text, const struct iaprof_frame *frame)
 	text_append_short_name(text, text_string(&name), NAME_LIMIT);
 	text->failed |= name.failed;
 	text_free(&name);
+}
+
+static const struct iaprof_value_type *type_of(const struct profile_summary *summary)
+{
+	return iaprof_profile_value_type(summary->profile, summary->value_type);
+}
+
+/* Appends what the values are called: "CPU time". */
+static void append_type(struct text *text, const struct profile_summary *summary)
+{
+	value_type_append_words(text, type_of(summary));
+}
+
+/* Appends a phrase that begins with a verb in the singular, which follows what the values are called. */
+static void append_verb(struct text *text, const struct profile_summary *summary, const char *phrase)
+{
+	size_t length = strcspn(phrase, " ");
+	text_append_format(text, " %.*s%s", (int)(value_type_is_plural(type_of(summary)) ? length - 1 : length), phrase,
+			   phrase + length);
 }
 
 /* "attention_fwd, attention.cl:87"; file and line, or else the module, as far as they are known */
@@ -116,7 +137,10 @@ static void append_cause(struct text *text, const struct profile_summary *summar
 	const struct stall_class *class = &stall_classes[cause->stall_class];
 	const struct iaprof_frame *launch = summary->functions.items[cause->function].launch;
 	append_share(text, cause->value, summary->value);
-	text_append_format(text, " of GPU time %s in ", class->waits);
+	text_append_string(text, " of ");
+	append_type(text, summary);
+	append_verb(text, summary, class->waits);
+	text_append_string(text, " in ");
 	append_cause_place(text, summary, cause);
 	append_end(text, cause);
 	text_append_string(text, ".\n");
@@ -155,8 +179,19 @@ static void append_functions(struct text *text, const struct profile_summary *su
 	text_append_string(text, "\n");
 }
 
+static void append_idle(struct text *text, const struct profile_summary *summary)
+{
+	uint64_t whole = saturating_add(summary->idle, summary->value);
+	text_append_format(text, "The %s was idle ", device_kind_word(type_of(summary)->device_kind));
+	append_share(text, summary->idle, whole);
+	text_append_format(text, " of the %s from its first execution to its last.\n",
+			   quantity_time((double)whole).text);
+}
+
 static void append_device(struct text *text, const struct profile_summary *summary)
 {
+	if (summary->idle)
+		append_idle(text, summary);
 	const struct summary_cause *top = summary->causes.count ? &summary->causes.items[0] : NULL;
 	if (top && (double)top->value >= DOMINATES * (double)summary->value) {
 		append_cause(text, summary, top);
@@ -172,27 +207,19 @@ static void append_device(struct text *text, const struct profile_summary *summa
 		}
 		text_append_string(text, top ? ".\n" : "");
 	}
-	text_append_string(text, "GPU time by kernel");
+	append_type(text, summary);
+	text_append_string(text, " by kernel");
 	append_functions(text, summary);
 	append_share(text, summary->stalled, summary->value);
 	text_append_string(text, " stalled, ");
+	if (summary->unsampled) {
+		append_share(text, summary->unsampled, summary->value);
+		text_append_string(text, " without a sample, ");
+	}
 	append_share(text, summary->matched, summary->value);
 	text_append_string(text, " matched to a kernel, ");
 	append_share(text, summary->with_lines, summary->value);
 	text_append_string(text, " with a source line\n");
-}
-
-/* Appends what a value type is called: "CPU time". */
-static void append_type(struct text *text, const struct iaprof_value_type *type)
-{
-	if (!strcmp(type->name, "cpu") && !strcmp(type->unit, "nanoseconds"))
-		text_append_string(text, "CPU time");
-	else if (!strcmp(type->name, "npu-time"))
-		text_append_string(text, "NPU driver time");
-	else if (!strcmp(type->name, "npu-calls"))
-		text_append_string(text, "NPU driver calls");
-	else
-		text_append_name(text, type->name);
 }
 
 static void append_cpu(struct text *text, const struct profile_summary *summary)
@@ -203,14 +230,14 @@ static void append_cpu(struct text *text, const struct profile_summary *summary)
 	const struct summary_function *first = &summary->functions.items[0];
 	append_share(text, first->value, summary->value);
 	text_append_string(text, " of ");
-	append_type(text, type);
+	append_type(text, summary);
 	text_append_string(text, strcmp(type->unit, "count") ? " is in one function: " : " are in one function: ");
 	/* The file of a function; its samples are in several lines. */
 	struct iaprof_frame function = *first->frame;
 	function.line = 0;
 	append_frame(text, &function);
 	text_append_string(text, ".\nSelf ");
-	append_type(text, type);
+	append_type(text, summary);
 	text_append_string(text, " by function");
 	append_functions(text, summary);
 	append_share(text, summary->matched, summary->value);

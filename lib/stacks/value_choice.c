@@ -3,7 +3,6 @@
 #include "stacks/value_choice.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 void value_type_append_label(struct text *text, const struct iaprof_profile *profile, uint32_t value_type)
@@ -21,26 +20,25 @@ void value_type_append_label(struct text *text, const struct iaprof_profile *pro
 			text->data[i] = '_';
 }
 
-static bool is_of_device(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
+/* Larger for what sinks prefer: other tools have no values of devices, and time answers more than samples do. */
+static int preference(const struct iaprof_value_type *type)
 {
-	for (uint32_t i = 0; i < stack->frame_count; i++)
-		if (iaprof_profile_frame(profile, stack->frames[i])->kind == IAPROF_FRAME_SEPARATOR)
-			return true;
-	return false;
+	return type->role == IAPROF_VALUE_DEVICE_TIME ? 2 : type->role == IAPROF_VALUE_DEVICE_SAMPLES ? 1 : 0;
 }
 
 uint32_t value_type_best(const struct iaprof_profile *profile)
 {
-	uint32_t first = VALUE_TYPE_NONE, first_of_device = VALUE_TYPE_NONE;
+	uint32_t best = VALUE_TYPE_NONE;
+	int most = -1;
 	for (size_t i = 0; i < profile->value_count; i++) {
-		const struct iaprof_value *value = iaprof_profile_value(profile, i);
-		if (value->value_type < first)
-			first = value->value_type;
-		if (value->value_type < first_of_device &&
-		    is_of_device(profile, iaprof_profile_stack(profile, value->stack)))
-			first_of_device = value->value_type;
+		uint32_t type = iaprof_profile_value(profile, i)->value_type;
+		int wanted = type == best ? -1 : preference(iaprof_profile_value_type(profile, type));
+		if (wanted > most || (wanted == most && type < best)) {
+			best = type;
+			most = wanted;
+		}
 	}
-	return first_of_device == VALUE_TYPE_NONE ? first : first_of_device;
+	return best;
 }
 
 uint32_t value_type_find(const struct iaprof_host *host, const struct iaprof_profile *profile, const char *wanted)

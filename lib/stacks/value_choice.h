@@ -17,8 +17,8 @@
 void value_type_append_label(struct text *text, const struct iaprof_profile *profile, uint32_t value_type);
 
 /*
- * Returns the default: a device's value type, because other tools lack it, or the first with values; VALUE_TYPE_NONE if
- * none has values.
+ * Returns the default: the time of a device, its samples, or else the first with values; VALUE_TYPE_NONE if none has
+ * values.
  */
 uint32_t value_type_best(const struct iaprof_profile *profile);
 

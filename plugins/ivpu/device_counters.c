@@ -182,6 +182,7 @@ static int npu_begin(struct device_counters *usage, size_t npu, struct record_ba
 		.id = (uint32_t)npu + 1,
 		.name = record_batch_text(batch, usage->npus[npu].name),
 		.address = record_batch_text(batch, usage->npus[npu].address),
+		.kind = IAPROF_DEVICE_NPU,
 	};
 	int result = record_batch_append(batch, &device.header);
 	if (!npu_read_text(&usage->npus[npu], "sched_mode", mode, sizeof mode))

@@ -95,11 +95,17 @@ static int take_device(struct ring_records *ring, const struct iaprof_record_dev
 
 static int take_value_type(struct ring_records *ring, const struct iaprof_record_value_type *type)
 {
-	struct iaprof_record_value_type record = *type;
+	struct iaprof_record_value_type record = { .header = type->header,
+						   .id = string_of(ring, type->id),
+						   .name = string_of(ring, type->name),
+						   .unit = string_of(ring, type->unit),
+						   .period = type->period };
 	record.header.size = sizeof record;
-	record.id = string_of(ring, type->id);
-	record.name = string_of(ring, type->name);
-	record.unit = string_of(ring, type->unit);
+	if (iaprof_record_value_type_has_role(type)) {
+		record.role = type->role;
+		record.device_kind = type->device_kind;
+		record.sample_unit = string_of(ring, type->sample_unit);
+	}
 	bool is_new;
 	if (!record.id)
 		return -EBADMSG;
@@ -201,8 +207,8 @@ static size_t size_of(uint16_t type)
 		[IAPROF_RECORD_STRING] = sizeof(struct iaprof_record_string),
 		[IAPROF_RECORD_METADATA] = sizeof(struct iaprof_record_metadata),
 		[IAPROF_RECORD_SOURCE] = sizeof(struct iaprof_record_source),
-		[IAPROF_RECORD_DEVICE] = sizeof(struct iaprof_record_device),
-		[IAPROF_RECORD_VALUE_TYPE] = sizeof(struct iaprof_record_value_type),
+		[IAPROF_RECORD_DEVICE] = offsetof(struct iaprof_record_device, value_name),
+		[IAPROF_RECORD_VALUE_TYPE] = offsetof(struct iaprof_record_value_type, role),
 		[IAPROF_RECORD_MODULE] = sizeof(struct iaprof_record_module),
 		[IAPROF_RECORD_PROFILE_STACK] = sizeof(struct iaprof_record_profile_stack),
 		[IAPROF_RECORD_PROFILE_VALUE] = sizeof(struct iaprof_record_profile_value),

@@ -10,6 +10,7 @@
 #include "page_npu.h"
 #include "page_number.h"
 #include "stacks/stall_class.h"
+#include "stacks/value_label.h"
 
 static void append_key(struct text *text, const char *key)
 {
@@ -22,6 +23,17 @@ static uint32_t type_count(const struct iaprof_profile *profile)
 								: PAGE_VALUE_TYPES_MAX;
 }
 
+static void append_words(struct text *text, const char *key, const struct iaprof_value_type *type,
+			 void (*append)(struct text *text, const struct iaprof_value_type *type))
+{
+	struct text words = { 0 };
+	append(&words, type);
+	append_key(text, key);
+	text_append_json(text, text_string(&words));
+	text->failed |= words.failed;
+	text_free(&words);
+}
+
 static void append_types(struct text *text, const struct iaprof_profile *profile)
 {
 	append_key(text, "types");
@@ -31,7 +43,11 @@ static void append_types(struct text *text, const struct iaprof_profile *profile
 		text_append_json(text, type->name);
 		append_key(text, "unit");
 		text_append_json(text, type->unit);
-		text_append_string(text, "}");
+		append_words(text, "label", type, value_type_append_words);
+		append_words(text, "longLabel", type, value_type_append_long_words);
+		text_append_format(text, ",\"role\":%" PRIu32 ",\"isDevice\":%s,\"isPlural\":%s,\"device\":\"%s\"}",
+				   type->role, value_type_is_of_device(type) ? "true" : "false",
+				   value_type_is_plural(type) ? "true" : "false", device_kind_word(type->device_kind));
 	}
 	text_append_string(text, type_count(profile) ? "]" : "[]");
 }

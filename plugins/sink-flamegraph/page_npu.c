@@ -131,6 +131,7 @@ static void append_track(const struct writing *writing, const struct iaprof_trac
 	append_text(writing, "device", device->name);
 	append_text(writing, "address", device->address);
 	append_text(writing, "name", track->name);
+	text_append_format(writing->text, "\"deviceKind\":%" PRIu32 ",", device->kind);
 	text_append_format(writing->text,
 			   "\"kind\":%" PRIu32 ",\"process\":%" PRId64 ",\"count\":%" PRIu64 ",\"busy\":%" PRIu64,
 			   track->kind, track->process == IAPROF_ACTIVITY_NONE ? (int64_t)-1 : (int64_t)track->process,

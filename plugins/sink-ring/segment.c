@@ -135,7 +135,10 @@ static void append_value_types(struct segment *segment)
 		struct iaprof_record_value_type record = { .id = value_type_id(segment, i),
 							   .name = define(segment, type->name),
 							   .unit = define(segment, type->unit),
-							   .period = type->period };
+							   .period = type->period,
+							   .role = type->role,
+							   .device_kind = type->device_kind,
+							   .sample_unit = define(segment, type->sample_unit) };
 		if (record.id)
 			append(segment, &record.header, IAPROF_RECORD_VALUE_TYPE, sizeof record, NULL, 0);
 	}

@@ -12,6 +12,7 @@
 
 #include "stacks/finding_text.h"
 #include "stacks/profile_summary.h"
+#include "stacks/value_label.h"
 #include "stacks/stack_text.h"
 #include "stacks/value_choice.h"
 #include "tables.h"
@@ -164,6 +165,16 @@ static void append_findings(struct text *text, const struct iaprof_activity *act
 	text_append_string(text, "]");
 }
 
+/* "GPU time": what the values are called. */
+static void append_label(struct text *text, const struct iaprof_value_type *type)
+{
+	struct text words = { 0 };
+	value_type_append_words(&words, type);
+	append_text(text, "label", text_string(&words));
+	text->failed |= words.failed;
+	text_free(&words);
+}
+
 static void append_json(struct text *text, const struct profile_summary *summary)
 {
 	const struct iaprof_profile *profile = summary->profile;
@@ -175,11 +186,15 @@ static void append_json(struct text *text, const struct profile_summary *summary
 		const struct iaprof_value_type *type = iaprof_profile_value_type(profile, summary->value_type);
 		append_text(text, "value_type", type->name);
 		append_text(text, "unit", type->unit);
+		append_label(text, type);
 	}
 	append_number(text, "total", summary->value);
 	append_number(text, "matched", summary->matched);
 	if (summary->is_device) {
 		append_number(text, "stalled", summary->stalled);
+		append_number(text, "without_samples", summary->unsampled);
+		if (summary->idle)
+			append_number(text, "idle", summary->idle);
 		append_number(text, "with_lines", summary->with_lines);
 	}
 	text_append_string(text, ",\n\"causes\":[");

@@ -69,6 +69,8 @@ int records_declare_device(struct record_batch *batch, const struct sampler *sam
 		.machine = MACHINE_INTEL_GT,
 		.value_name = record_batch_text(batch, "gpu-stalls"),
 		.value_unit = record_batch_text(batch, "count"),
+		.kind = IAPROF_DEVICE_GPU,
+		.sample_unit = record_batch_text(batch, "EU"),
 	};
 	int result = record_batch_append(batch, &device.header);
 	if (!result)

@@ -324,7 +324,7 @@ def periods_jobs_and_refused_records():
                              check=True, timeout=600)
     run(IAPROF, '--replay', 'run.iaprof', '-k', 'csv:output=replay.csv')
     wanted = {('gpu-cycles', 'launch_site_2;-;add;waits;0x4'): 5000, ('gpu-cycles', 'launch_site_4;-;add;waits;0x4'): 5000,
-              ('gpu-time', 'launch_site_4;-;add'): 5000, ('gpu-time', 'launch_site_3;-;add'): 70}
+              ('gpu-time', 'launch_site_4;-;add;waits;0x4'): 5000, ('gpu-time', 'launch_site_3;-;add'): 70}
     for path in 'live.csv', 'replay.csv':
         found = {}
         with open(path, newline='', encoding='utf-8') as file:

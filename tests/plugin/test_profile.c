@@ -11,6 +11,14 @@
 uint32_t test_profile_value_type(struct test_profile *profile, const char *name, const char *unit)
 {
 	struct iaprof_value_type type = { .name = name, .unit = unit };
+	if (!strcmp(name, "cpu") && !strcmp(unit, "nanoseconds"))
+		type.role = IAPROF_VALUE_CPU_TIME;
+	if (!strcmp(name, "gpu-time"))
+		type.role = IAPROF_VALUE_DEVICE_TIME;
+	if (!strcmp(name, "gpu-idle"))
+		type.role = IAPROF_VALUE_DEVICE_IDLE;
+	if (!strncmp(name, "gpu", 3))
+		type.device_kind = IAPROF_DEVICE_GPU;
 	ck_assert(array_push(&profile->value_types, type));
 	return (uint32_t)profile->value_types.count - 1;
 }
@@ -68,9 +76,22 @@ void test_profile_add(struct test_profile *profile, const char *stack, uint32_t 
 	test_profile_value(profile, test_profile_stack(profile, frames, count), value_type, value);
 }
 
+/* Values with stall reasons are samples of a device, as in the engine. */
+static void find_roles(struct test_profile *profile)
+{
+	for (size_t i = 0; i < profile->values.count; i++) {
+		struct iaprof_value_type *type = &profile->value_types.items[profile->values.items[i].value_type];
+		const struct iaprof_stack *stack = &profile->stacks.items[profile->values.items[i].stack];
+		for (uint32_t k = 0; k < stack->frame_count && !type->role; k++)
+			if (profile->frames.items[stack->frames[k]].kind == IAPROF_FRAME_STALL_REASON)
+				type->role = IAPROF_VALUE_DEVICE_SAMPLES;
+	}
+}
+
 const struct iaprof_profile *test_profile_get(struct test_profile *profile)
 {
 	static const char *const none[] = { NULL };
+	find_roles(profile);
 	profile->profile = (struct iaprof_profile){
 		.size = sizeof profile->profile,
 		.flags = IAPROF_PROFILE_FINAL | IAPROF_PROFILE_TOTAL,

@@ -487,7 +487,7 @@ def totals_are_those_of_the_profile(window):
     page = make_page(records.list, stacks, [COUNT, NANOSECONDS], options=['sources=no'])
     reader = Reader(window, page)
     equal(reader.kernels(), [['one', share(155, 173)]], 'functions')
-    assert f'{share(18, 173)} of GPU time in code that is not known' in reader.text('code-why'), reader.text('code-why')
+    assert f'{share(18, 173)} of GPU samples in code that is not known' in reader.text('code-why'), reader.text('code-why')
     rows = reader.rows('code-instructions')
     equal([(row[0][0], row[1], row[0][3]) for row in rows],
           [('0x0', 125, 'send (1) r0'), ('0x10', 0, 'mov'), ('0x20', 0, 'add'), ('0x28', 30, 'dpas')], 'rows')

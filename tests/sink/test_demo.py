@@ -78,7 +78,7 @@ def the_answer_names_what_is_slow():
     equal([launched['name'], pathlib.Path(launched['file']).name, launched['line']], [LAUNCH, 'model.py', site], 'launch')
     iaprof('-q', '-k', 'summary', '-o', 'summary.txt')
     text = pathlib.Path('summary.txt').read_text(encoding='utf-8')
-    answer = re.match(rf'(\d+\.\d) % of GPU time waits for data in {KERNEL}, decoder\.cl:{line}, until the load completes\.\n'
+    answer = re.match(rf'(\d+\.\d) % of GPU samples wait for data in {KERNEL}, decoder\.cl:{line}, until the load completes\.\n'
                       rf'  Launch site: {LAUNCH}, model\.py:{site}\n  Stall reason: Data dependency \(sbid\)\n'
                       rf'  Producer: .*load, decoder\.cl:{line}\n  What to try: .*stage data in local memory', text)
     assert answer and 35 < float(answer.group(1)) < 60, text
@@ -139,7 +139,7 @@ def the_fix_is_seen(window):
     gain = difference()
     iaprof('-q', '-k', 'flamegraph', '-o', 'diff.html', capture=(CAPTURE, FIXED), read='--diff')
     panel = Reader(window, 'diff.html').text('panel')
-    assert f'\u2212{100 * gain:.1f}{THIN}% GPU time' in panel, panel
+    assert f'\u2212{100 * gain:.1f}{THIN}% GPU samples' in panel, panel
     assert f'Less{KERNEL}' in re.sub(r'\s', '', panel), panel
     equal(window.wrong(), [], 'errors')
 
@@ -181,7 +181,7 @@ def the_page_has_every_view(window):
         equal([row.replace(THIN, ' ') for row in rows[:5]], shares.split(', ')[:5], f'the rows of {value}')
     reader = Reader(window, 'demo.html')
     panel = reader.text('panel')
-    for part in (rf'[\d.]+{THIN}%\s*of GPU time\s*waits for', f'in {KERNEL}, decoder.cl:{line}', f'model.py:{site}',
+    for part in (rf'[\d.]+{THIN}%\s*of GPU samples\s*wait for', f'in {KERNEL}, decoder.cl:{line}', f'model.py:{site}',
                  f'decoder.cl:{line}', r'sum = fma\(input', r'Data dependency', 'stage data in local memory'):
         assert re.search(part, panel), f'{part} is not in: {panel}'
     assert any(name == 'NPU IPC storm' for name in reader.texts('#panel .finding b')), reader.texts('#panel .finding b')

@@ -369,7 +369,7 @@ def the_answer_comes_first(window):
                                   Frame(reason, REASON)]))
     reader = Reader(window, make_page([COUNT], stacks))
     lead = reader.evaluate('document.querySelector("#panel .lead").textContent')
-    assert lead.startswith(share(600, 1000)) and 'waits for data' in lead, lead
+    assert lead.startswith(share(600, 1000)) and 'wait for data' in lead, lead
     say = reader.evaluate('document.querySelector("#panel .say").textContent')
     assert say.startswith('in gemm, k.cl:52, until '), say
     chain = reader.evaluate('[...document.querySelectorAll("#panel .chain button")].map(button => [...button.children].map('
@@ -391,6 +391,20 @@ def the_answer_comes_first(window):
     assert 'Nothing stalls' in reader.text('panel'), 'what issues is no stall'
 
 
+def time_of_a_device_is_called_time(window):
+    """Of 1,000 ns, 600 are of a kernel without a sample; the device was idle for 3,000 ns."""
+    kernel = [Frame('p', PROGRAM, pid=1), Frame('main'), Frame('-', SEPARATOR), Frame('k', FUNCTION)]
+    stacks = [(0, 400, kernel + [Frame('sbid', REASON)]), (0, 600, kernel), (1, 3000, [Frame('[GPU idle]')])]
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds'), ('gpu-idle', 'nanoseconds')], stacks))
+    panel = reader.text('panel')
+    equal(reader.evaluate('document.querySelector("#panel .lead").textContent'), f'40.0{THIN}% of GPU time waits for data', 'the answer')
+    assert f'The GPU was idle 75.0{THIN}% of the 4{THIN}µs from its first execution to its last.' in panel, panel
+    assert 'GPU time by kernel' in panel and 'GPU samples' not in panel, panel
+    equal(reader.crumbs(), ['All GPU time'], 'the whole')
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], stacks[:2]))
+    assert 'idle' not in reader.text('panel'), reader.text('panel')
+
+
 def focus_and_hide_say_what_shares_are_of(window):
     """Of 1,000 samples 300 are in k1, 200 of those wait in one line; k2 has the rest."""
     def samples(value, kernel, line, reason):
@@ -400,7 +414,7 @@ def focus_and_hide_say_what_shares_are_of(window):
                                samples(100, 'k2', 8, 'active')])
     lead = 'document.querySelector("#panel .lead").parentNode.textContent'
     reader = Reader(window, page)
-    assert reader.evaluate(lead).startswith(f'60.0{THIN}% of GPU time '), reader.evaluate(lead)
+    assert reader.evaluate(lead).startswith(f'60.0{THIN}% of GPU samples '), reader.evaluate(lead)
     kernels = reader.texts('#panel .krow')
     matched = reader.text('facts-shown')
     # Exactly as wide as the shares.
@@ -409,15 +423,15 @@ def focus_and_hide_say_what_shares_are_of(window):
     assert all(abs(own - part) < 0.002 for own, part in zip(widths, (0.8, 0.2), strict=True)), widths
     reader = Reader(window, page, '#focus=k1')
     text = reader.evaluate(lead)
-    assert text.startswith(f'{share(200, 300)} of the focused GPU time ') and f'{share(200, 1000)} of all GPU time' in text, text
-    equal(reader.text('reason-title'), 'Stall reasons, the focused GPU time', 'whose reasons')
+    assert text.startswith(f'{share(200, 300)} of the focused GPU samples ') and f'{share(200, 1000)} of all GPU samples' in text, text
+    equal(reader.text('reason-title'), 'Stall reasons, the focused GPU samples', 'whose reasons')
     equal(reader.texts('#filters button'), ['focus k1  ×'], 'what is chosen')
     reader.view('Table')
     equal(reader.texts('#filters button'), ['focus k1  ×'], 'what is chosen, in another view')
     for name in 'k1', 'launch_k1':
         reader.go(f'#hide={name}')
         equal((reader.texts('#panel .krow'), reader.text('facts-shown')), (kernels, matched), f'without {name}')
-        assert reader.evaluate(lead).startswith(f'60.0{THIN}% of GPU time '), reader.evaluate(lead)
+        assert reader.evaluate(lead).startswith(f'60.0{THIN}% of GPU samples '), reader.evaluate(lead)
 
 
 def expressions_have_a_bound(window):
@@ -480,7 +494,8 @@ def the_header_names_what_was_profiled(window):
     equal(header()[0], 'iaprof', 'nothing known')
 
 
-PAGE_CASES = (the_header_names_what_was_profiled, focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
+PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_time,
+              focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
               links_are_undone_step_by_step, callers_are_named_after_the_nearest, callers_in_a_row_fold,
               the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,
               reasons_among_callees_keep_their_order, callers_are_the_stacks_upside_down, callers_of_device_code,

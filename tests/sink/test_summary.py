@@ -76,7 +76,7 @@ def tables_are_apart():
     assert 'gpu-stalls' not in tables(['format=functions', 'value=cpu']), 'another value type'
     equal(tables(['format=calls']), 'jobs  phase\n  12  boot\n\n', 'tables of a source')
     text = tables(['format=stalls'])
-    assert text.startswith('100 % of GPU time ') and 'Storm' not in text, text
+    assert text.startswith('100 % of GPU samples ') and 'Storm' not in text, text
 
 
 def names_are_json():

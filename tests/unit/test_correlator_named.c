@@ -297,12 +297,16 @@ TEST(jobs_are_device_time_by_kernel)
 	take_numbered_launch(add, 'a', 1, SECOND);
 	take_numbered_launch(add, 'b', 2, SECOND);
 	take_launches(10, other, 'c', 1, SECOND, SECOND);
-	struct iaprof_record_job job = { .started = start + SECOND, .kernel = add, .time_type = time };
-	for (job.correlation = 1; job.correlation <= 2; job.correlation++)
-		take_job(&job, sizeof job, SECOND + job.correlation * 1000);
+	struct iaprof_record_job job = { .started = start + SECOND, .kernel = other, .time_type = time };
+	take_job(&job, sizeof job, SECOND + 50);
+	job.kernel = add;
+	for (job.correlation = 1; job.correlation <= 2; job.correlation++) {
+		job.started = start + SECOND + job.correlation * 10000;
+		take_job(&job, sizeof job, SECOND + job.correlation * 11000);
+	}
 	job.correlation = 0;
 	job.kernel = other;
-	take_job(&job, sizeof job, SECOND + 50);
+	job.started = start + SECOND;
 	take_job(&job, sizeof job, SECOND);                                       /* took no time */
 	take_job(&job, offsetof(struct iaprof_record_job, kernel), SECOND + 100); /* a shorter record */
 	job.started = 0;

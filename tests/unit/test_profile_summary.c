@@ -160,10 +160,10 @@ TEST(names_the_bottleneck)
 	ck_assert_uint_eq(summary.causes.items[1].function, 1);
 	ck_assert_ptr_null(summary.causes.items[1].producer);
 	ck_assert_uint_eq(summary.causes.items[2].value, 50);
-	EXPECT("40.0 % of GPU time waits for data in gemm, tile.cl:12, until the load in line 9 completes.\n");
+	EXPECT("40.0 % of GPU samples wait for data in gemm, tile.cl:12, until the load in line 9 completes.\n");
 	EXPECT("  Launch site: forward, model.c:7\n  Stall reason: Data dependency (sb)\n  Producer: load, tile.cl:9\n"
 	       "  What to try: Load earlier");
-	EXPECT("GPU time by kernel: gemm 90.0 %, norm 10.0 %\n");
+	EXPECT("GPU samples by kernel: gemm 90.0 %, norm 10.0 %\n");
 	EXPECT("55.0 % stalled, 100 % matched to a kernel, 95.0 % with a source line\n");
 }
 

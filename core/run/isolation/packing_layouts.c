@@ -25,7 +25,9 @@ static const struct packing_pointer in_stack[] = { { ITEMS(stack, frames), COUNT
 						   { TEXT(stack, origin.thread) },
 						   { TEXT(stack, origin.device) },
 						   { 0 } };
-static const struct packing_pointer in_value_type[] = { { TEXT(value_type, name) }, { TEXT(value_type, unit) }, { 0 } };
+static const struct packing_pointer in_value_type[] = {
+	{ TEXT(value_type, name) }, { TEXT(value_type, unit) }, { TEXT(value_type, sample_unit) }, { 0 }
+};
 static const struct packing_pointer in_lost[] = { { TEXT(lost, source) }, { TEXT(lost, reason) }, { 0 } };
 static const struct packing_pointer in_module[] = { { TEXT(module, path) }, { TEXT(module, build_id) }, { 0 } };
 static const struct packing_pointer in_device[] = {

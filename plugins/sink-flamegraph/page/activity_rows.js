@@ -99,7 +99,7 @@ function sampleRows(model, { stacks, width, begin }) {
     const frame = tree.frame[node];
     slotOfNode[node] = frames.kind[frame] === Kind.STALL_REASON ? slotOf(frames.names[frame]) : slotOfNode[tree.parent[node]];
   }
-  const rows = new Map(), areDevice = model.types.map((_, type) => model.deviceTypes().has(type));
+  const rows = new Map(), areDevice = model.types.map((_, type) => model.isOfDevice(type));
   const areShown = model.types.map(({ name }, type) => areDevice[type] || name === 'cpu');
   for (let i = 0; i < stacks.count; i++) {
     const node = stacks.node[i], type = stacks.type[i], isDevice = areDevice[type];
@@ -108,7 +108,7 @@ function sampleRows(model, { stacks, width, begin }) {
     const owner = (isDevice ? device : cpu)[node], key = type * owners.length + owner, { unit } = model.types[type];
     if (!rows.has(key))
       rows.set(key, { type, unit, isDevice, frame: owners[owner].process, part: owners[owner].part, total: 0, width, begin,
-        slots: new Map(), name: isDevice ? 'GPU samples' : 'CPU samples' });
+        slots: new Map(), name: isDevice ? model.typeLabel(type) : 'CPU samples' });
     const row = rows.get(key), slot = stacks.slot[i];
     if (!row.slots.has(slot))
       row.slots.set(slot, new Float64Array(isDevice ? REASONS.length : 1));

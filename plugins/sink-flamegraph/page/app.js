@@ -126,6 +126,12 @@ class App {
         : view === 'code' && !this.model.header.code.functions.length ? 'CPU source' : label]);
   }
 
+  // What ran the jobs: "GPU", "NPU" or "Device"
+  jobDevice() {
+    const kinds = new Set(this.activity.tracks.filter(({ kind }) => kind === Track.JOBS).map(({ deviceKind }) => deviceKind));
+    return this.isNpu() ? 'NPU' : kinds.size === 1 && kinds.has(DEVICE_GPU) ? 'GPU' : 'Device';
+  }
+
   isNpu() { return /npu|ivpu/i.test(this.activity.tracks.map(({ source }) => source).join(' ')); }
 
   get view() {
@@ -308,7 +314,7 @@ class App {
     if (model.times)
       right.append(make('span', { title: 'The shortest time that can be selected', textContent: `Resolution ${timeText(model.times.width)}` }));
     if (model.isDevice && matched > 0)
-      right.append(make('span', { title: 'GPU samples that belong to a known kernel' }, make('b', { textContent: shareText(matched, values.total[0]) }), ' matched'));
+      right.append(make('span', { title: `${model.typeLabel()} of kernels that are known` }, make('b', { textContent: shareText(matched, values.total[0]) }), ' matched'));
     const lost = model.header.lost.reduce((sum, { count }) => sum + count, 0);
     right.append(make('span', { id: 'lost-sum', textContent: `${grouped(lost)} lost` }));
   }

@@ -187,7 +187,7 @@ class CodeView {
       notes.push(`${manyText(unlisted, 'instruction')} known from samples only`);
     const { elsewhere } = this.data, whole = this.data.functions().reduce((sum, { total }) => sum + total, elsewhere);
     if (elsewhere > 0)
-      notes.push(`${shareText(elsewhere, whole)} of GPU time in code that is not known`);
+      notes.push(`${shareText(elsewhere, whole)} of ${this.app.model.typeLabel()} in code that is not known`);
     if (this.code.leftOut)
       notes.push(`${manyText(this.code.leftOut, 'instruction')} did not fit`);
     if (notes.length)

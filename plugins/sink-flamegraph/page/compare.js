@@ -117,7 +117,7 @@ class Compare {
   sections() {
     const { model } = this;
     const before = this.factor * this.before.total[0], after = this.after.total[0];
-    const what = model.isDevice ? 'GPU time' : model.typeLabel();
+    const what = model.typeLabel();
     const head = make('section', {});
     const isSame = Math.abs(after - before) < CHANGE_LIMITS[0] * this.whole;
     head.append(make('p', { className: 'lead' }, isSame ? `The same ${what}` : make('em', { className: after < before ? 'down'

@@ -37,6 +37,9 @@ function addSpan(spans, { names, pid }, frame, process, thread) {
   spans.set(frame, span);
 }
 
+// enum iaprof_value_role
+const Role = Object.freeze({ DEVICE_TIME: 2, DEVICE_IDLE: 5 });
+
 class Model {
   constructor(profile, state) {
     this.profile = { ...profile, frames: new Frames(profile.frames) };
@@ -66,10 +69,12 @@ class Model {
   get typeName() { return (this.types[this.type] || { name: '' }).name; }
 
   // The name of a value type on the page.
-  typeLabel(type = this.type) {
-    const { name, unit } = this.types[type] || { name: 'nothing', unit: '' };
-    return this.deviceTypes().has(type) ? 'GPU samples' : name === 'cpu' && unit === 'nanoseconds' ? 'CPU time'
-      : { 'npu-time': 'NPU driver time', 'npu-calls': 'NPU driver calls' }[name] || name;
+  typeLabel(type = this.type) { return (this.types[type] || { label: 'nothing' }).label; }
+
+  // A phrase that begins with a verb in the singular, in the number that follows the name: "waits for data", "is".
+  verb(phrase) {
+    const { isPlural } = this.types[this.type] || {};
+    return !isPlural ? phrase : phrase === 'is' ? 'are' : phrase.replace(/s(?= |$)/, '');
   }
 
   // "1,234 samples", "12.3 s of CPU time"
@@ -78,22 +83,16 @@ class Model {
     return `${exactText(value, this.unit)} ${this.unit !== 'count' ? `of ${label}` : label.endsWith('calls') ? label : 'samples'}`;
   }
 
-  // Whether the selected type has stall reasons.
-  get isDevice() { return this.deviceTypes().has(this.type); }
+  // Whether a type, the selected one by default, is measured on a device.
+  isOfDevice(type) { return Boolean((this.types[type] || {}).isDevice); }
 
-  deviceTypes() {
-    if (!this.foundDeviceTypes) {
-      const { tree, frames } = this, found = new Set(), isBelow = new Uint8Array(tree.count);
-      if (frames.kind.includes(Kind.STALL_REASON))
-        for (let node = 1; node < tree.count; node++)
-          isBelow[node] = isBelow[tree.parent[node]] || frames.kind[tree.frame[node]] === Kind.STALL_REASON ? 1 : 0;
-      tree.selves.forEach((self, type) => {
-        if (isBelow.some((below, node) => below && self[node] > 0))
-          found.add(type % this.types.length);
-      });
-      this.foundDeviceTypes = found;
-    }
-    return this.foundDeviceTypes;
+  get isDevice() { return this.isOfDevice(this.type); }
+
+  // How long the devices were idle of which the selected type is the time; 0: not known, or a part of it is selected.
+  get idle() {
+    const { role, device } = this.types[this.type] || {};
+    const found = this.types.findIndex(type => role === Role.DEVICE_TIME && type.role === Role.DEVICE_IDLE && type.device === device);
+    return found < 0 || this.range || this.shareOf.startsWith('the ') ? 0 : this.tree.selves[found].reduce((sum, value) => sum + value, 0);
   }
 
   get range() { return this.rangeOf(this.times); }
@@ -218,11 +217,11 @@ class Model {
     return view === other || !node ? node : Math.max(0, view.becomes[other.becomes.indexOf(node)]);
   }
 
-  // What shares refer to: 'GPU time', or a part of it.
+  // What shares refer to: 'GPU time', 'GPU samples', or a part of it.
   get shareOf() {
     const filters = ['focus', 'ignore', 'process', 'thread', 'device', 'service', 'trace'].filter(key => this.state.get(key));
-    return !filters.length ? `${this.isDevice ? 'GPU time' : this.typeLabel()}` + (this.range ? ' in the selected time' : '')
-      : `the ${filters.every(key => key === 'focus') ? 'focused' : 'filtered'} ${this.isDevice ? 'GPU time' : this.typeLabel()}`;
+    return !filters.length ? `${this.typeLabel()}` + (this.range ? ' in the selected time' : '')
+      : `the ${filters.every(key => key === 'focus') ? 'focused' : 'filtered'} ${this.typeLabel()}`;
   }
 
   hashesOf(view) {
@@ -260,7 +259,7 @@ class Model {
 
   nameOf(view, node) {
     if (!node)
-      return this.isDevice ? 'All GPU samples' : `All ${this.typeLabel()}`;
+      return `All ${this.typeLabel()}`;
     return this.frameName(view.frame[node]);
   }
 

@@ -1,6 +1,8 @@
 // The rows of the NPU's timeline, from its tracks (plugins/sink-flamegraph/page_npu.h), and descriptions of their
 // marks.
 
+const DEVICE_GPU = 1; // enum iaprof_device_kind
+
 const Track = Object.freeze({ JOBS: 1, BOOTS: 2, API: 3, REQUEST: 4, FAMILY: 5, CONTEXT: 6, LEVEL: 7, LAUNCHES: 8,
   SAMPLES: 9 });
 const TRACK_NAMES = Object.freeze({ 1: 'jobs', 2: 'boots, sleep and resets', 3: 'API calls',

@@ -42,9 +42,12 @@ class Summary {
     const section = make('section', {});
     const lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
     section.append(lead, say);
+    if (model.idle > 0)
+      section.append(make('p', { id: 'idle', className: 'say', textContent: `The ${model.types[model.type].device} was idle ${
+        shareText(model.idle, model.idle + whole)} of the ${timeText(model.idle + whole)} from its first execution to its last.` }));
     if (!(whole > 0)) {
-      lead.append('No GPU samples');
-      say.append(`${model.range ? 'The selected time has none' : 'No GPU was sampled'}${model.shareOf.startsWith('the ')
+      lead.append(`No ${model.typeLabel()}`);
+      say.append(`${model.range ? 'The selected time has none' : 'No device was sampled'}${model.shareOf.startsWith('the ')
         ? ' that the filters keep' : ''}.`);
       return section;
     }
@@ -58,13 +61,13 @@ class Summary {
       return section;
     }
     const producer = this.producer(top), reason = REASONS[top.slot];
-    lead.append(make('em', { textContent: shareText(top.value, whole) }), ` of ${model.shareOf} ${reason.phrase}`);
+    lead.append(make('em', { textContent: shareText(top.value, whole) }), ` of ${model.shareOf} ${model.verb(reason.phrase)}`);
     say.append('in ', make('b', { textContent: shortName(top.kernel.name), title: top.kernel.name }), this.causePlace(top), producer
       ? `, until the ${producer.noun}${producer.line && (!top.line || producer.line !== top.line.line)
         ? ` in line ${producer.line}` : ''} completes.` : reason.ends ? `, until ${reason.ends}.` : '.');
     const all = model.tree.selves[model.type].reduce((sum, value) => sum + value, 0);
     if (model.shareOf.startsWith('the '))
-      say.append(` That is ${shareText(top.value, all)} of all GPU time.`);
+      say.append(` That is ${shareText(top.value, all)} of all ${model.typeLabel()}.`);
     return section;
   }
 
@@ -120,7 +123,7 @@ class Summary {
       button.addEventListener('click', () => app.openCode({ kernel: kernel.name }));
       return button;
     });
-    return this.section(app.model.shareOf.startsWith('the ') ? 'Filtered GPU time by kernel' : 'GPU time by kernel', sorted.length > 8 ? `${sorted.length} kernels` : 'stall reasons', ...rows);
+    return this.section(`${app.model.shareOf.startsWith('the ') ? 'Filtered ' : ''}${app.model.typeLabel()} by kernel`, sorted.length > 8 ? `${sorted.length} kernels` : 'stall reasons', ...rows);
   }
 
   cpuAnswer() {

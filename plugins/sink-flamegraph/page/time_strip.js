@@ -43,7 +43,7 @@ class TimeStrip {
     const found = new Map();
     for (let i = 0; i < stacks.count; i++) {
       const type = stacks.type[i];
-      if (!model.deviceTypes().has(type))
+      if (!model.isOfDevice(type))
         continue;
       if (!found.has(type))
         found.set(type, []);
@@ -103,7 +103,7 @@ class TimeStrip {
     const device = [...this.slots.keys()], cpu = this.cpuType();
     this.lanes = [];
     const bottom = pen.height - 1.5 * pen.rem, top = 0.6 * pen.rem;
-    const small = [...(cpu >= 0 ? [model.types[cpu].name.startsWith('npu-') ? 'Calls' : 'CPU'] : []), ...(this.jobs.length ? ['NPU'] : [])];
+    const small = [...(cpu >= 0 ? [model.types[cpu].name.startsWith('npu-') ? 'Calls' : 'CPU'] : []), ...(this.jobs.length ? [this.jobsLabel()] : [])];
     const lane = Math.min(1.05 * pen.rem, (bottom - top) / (small.length + 1));
     if (!device.length && small.length === 1 && cpu >= 0) {
       this.lanes.push({ top, bottom, type: cpu });
@@ -115,8 +115,8 @@ class TimeStrip {
     for (const name of small.reverse()) {
       low -= lane;
       this.label(name, low + lane / 2);
-      this.lanes.push({ top: low, bottom: low + lane, type: name === 'NPU' ? -1 : cpu });
-      if (name === 'NPU')
+      this.lanes.push({ top: low, bottom: low + lane, type: name === this.jobsLabel() ? -1 : cpu });
+      if (name === this.jobsLabel())
         this.drawJobs(low, lane - 3);
       else
         this.drawCpu(cpu, low, lane - 3);
@@ -129,6 +129,9 @@ class TimeStrip {
     this.lanes.push({ top: 0, bottom: low, type: shown });
     this.drawReasons(this.slots.get(shown), this.times, top, high);
   }
+
+  // The samples of a GPU have the lane with its name.
+  jobsLabel() { return this.slots.size && this.app.jobDevice() === 'GPU' ? 'Busy' : this.app.jobDevice(); }
 
   // The value type of the CPU lane: CPU samples, whatever else is shown, or another type if there are none.
   cpuType() {
@@ -364,7 +367,7 @@ class TimeStrip {
     const jobs = this.jobs.filter(job => job.begin < end && job.end > begin);
     const busy = jobs.reduce((sum, job) => sum + job.busy * (Math.min(job.end, end) - Math.max(job.begin, begin)) /
       (job.end - job.begin || 1), 0);
-    return [['NPU busy', shareText(Math.min(busy, end - begin), end - begin)]];
+    return [[`${this.app.jobDevice()} busy`, shareText(Math.min(busy, end - begin), end - begin)]];
   }
 
   listen() {

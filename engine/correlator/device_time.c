@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See device_time.h. */
+#include "correlator/device_time.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+/* The begin or the end of an execution, or of the part of it that is divided. */
+struct boundary {
+	uint64_t time;
+	uint32_t execution;
+	bool is_end;
+};
+
+void device_time_free(struct device_time *time)
+{
+	for (size_t i = 0; i < time->devices.count; i++) {
+		array_free(&time->devices.items[i].waiting);
+		array_free(&time->devices.items[i].idle);
+	}
+	keyed_array_free(&time->devices);
+}
+
+static int compare_boundaries(const void *left, const void *right)
+{
+	const struct boundary *a = left, *b = right;
+	return a->time != b->time ? (a->time > b->time) - (a->time < b->time) : b->is_end - a->is_end;
+}
+
+static void add_idle(struct executing_device *device, uint64_t begin, uint64_t end)
+{
+	size_t kept = DEVICE_TIME_IDLE_MAX / 2;
+	if (device->idle.count == DEVICE_TIME_IDLE_MAX) {
+		memmove(device->idle.items, device->idle.items + kept, kept * sizeof *device->idle.items);
+		device->idle.count = kept;
+	}
+	if (begin < end)
+		(void)array_push(&device->idle, ((struct idle_time){ begin, end })); /* else that time is lost */
+}
+
+/* Removes what was idle between two times, and returns how much that is. */
+static uint64_t take_idle(struct executing_device *device, uint64_t begin, uint64_t end)
+{
+	size_t count = device->idle.count;
+	struct idle_time *idle = device->idle.items;
+	CLEANUP_FREE struct idle_time *left = calloc(2 * count + 1, sizeof *left);
+	size_t kept = 0;
+	uint64_t taken = 0;
+	for (size_t i = 0; left && i < count; i++) {
+		uint64_t from = idle[i].begin > begin ? idle[i].begin : begin;
+		uint64_t to = idle[i].end < end ? idle[i].end : end;
+		if (from >= to) {
+			left[kept++] = idle[i];
+			continue;
+		}
+		taken += to - from;
+		if (idle[i].begin < from)
+			left[kept++] = (struct idle_time){ idle[i].begin, from };
+		if (to < idle[i].end)
+			left[kept++] = (struct idle_time){ to, idle[i].end };
+	}
+	if (!left || !array_reserve(&device->idle, kept))
+		return taken;
+	device->idle.count = kept;
+	memcpy(device->idle.items, left, kept * sizeof *left);
+	return taken;
+}
+
+/* Divides the time between boundaries, in order, among the executions that run. */
+static void sweep(struct executing_device *device, const struct boundary *boundaries, size_t count, uint64_t until)
+{
+	struct device_execution *executions = device->waiting.items;
+	uint64_t time = device->divided_until, running = 0;
+	double total = 0; /* of an execution that always ran */
+	for (size_t i = 0; i < count; i++) {
+		const struct boundary *boundary = &boundaries[i];
+		struct device_execution *execution = &executions[boundary->execution];
+		if (running) {
+			total += (double)(boundary->time - time) / (double)running;
+			device->busy += boundary->time - time;
+		} else {
+			add_idle(device, time, boundary->time);
+		}
+		if (boundary->is_end)
+			execution->share += total - execution->total_then;
+		else
+			execution->total_then = total;
+		running += boundary->is_end ? -UINT64_C(1) : 1;
+		time = boundary->time;
+	}
+	add_idle(device, time, until);
+}
+
+/* Passes on those that have ended, and keeps the others. */
+static void pass(struct device_time *time, struct executing_device *device, uint64_t until)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < device->waiting.count; i++) {
+		struct device_execution *execution = &device->waiting.items[i];
+		if (execution->job.header.time > until) {
+			execution->from = execution->from > until ? execution->from : until;
+			device->waiting.items[kept++] = *execution;
+			continue;
+		}
+		double share = execution->share + device->rest;
+		uint64_t value = share > 0 ? (uint64_t)share : 0;
+		device->rest = share - (double)value;
+		time->take(time->context, &execution->job, value);
+	}
+	time->waiting -= device->waiting.count - kept;
+	device->waiting.count = kept;
+}
+
+/* Idle time that an execution took back later is subtracted from the next. */
+static void pass_idle(struct device_time *time, struct executing_device *device, uint64_t before)
+{
+	uint64_t whole = device->divided_until > device->first ? device->divided_until - device->first : 0;
+	uint64_t idle = whole > device->busy ? whole - device->busy : 0;
+	if (!time->take_idle || idle <= device->passed_idle)
+		return;
+	time->take_idle(time->context, device->key.source, device->key.device,
+			before > device->first ? before : device->first, device->divided_until,
+			idle - device->passed_idle);
+	device->passed_idle = idle;
+}
+
+static void divide(struct device_time *time, struct executing_device *device, uint64_t until)
+{
+	size_t count = 0;
+	uint64_t newest = device->divided_until;
+	for (size_t i = 0; i < device->waiting.count; i++)
+		if (device->waiting.items[i].job.header.time > newest)
+			newest = device->waiting.items[i].job.header.time;
+	until = until < newest ? until : newest;
+	CLEANUP_FREE struct boundary *boundaries = calloc(2 * device->waiting.count + 1, sizeof *boundaries);
+	for (uint32_t i = 0; boundaries && i < device->waiting.count; i++) {
+		struct device_execution *execution = &device->waiting.items[i];
+		uint64_t end = execution->job.header.time < until ? execution->job.header.time : until;
+		if (execution->from < device->divided_until) {
+			uint64_t to = end < device->divided_until ? end : device->divided_until;
+			uint64_t idle = take_idle(device, execution->from, to);
+			execution->share += (double)idle;
+			device->busy += idle;
+			execution->from = device->divided_until;
+		}
+		if (execution->from >= end)
+			continue;
+		boundaries[count++] = (struct boundary){ .time = execution->from, .execution = i };
+		boundaries[count++] = (struct boundary){ .time = end, .execution = i, .is_end = true };
+	}
+	if (count)
+		qsort(boundaries, count, sizeof *boundaries, compare_boundaries);
+	if (boundaries && until > device->divided_until) {
+		uint64_t before = device->divided_until;
+		sweep(device, boundaries, count, until);
+		device->divided_until = until;
+		pass_idle(time, device, before);
+	}
+	if (boundaries)
+		pass(time, device, until);
+}
+
+void device_time_divide(struct device_time *time, uint64_t until)
+{
+	for (size_t i = 0; i < time->devices.count; i++)
+		if (time->devices.items[i].waiting.count)
+			divide(time, &time->devices.items[i], until);
+}
+
+bool device_time_add(struct device_time *time, const struct iaprof_record_job *job)
+{
+	uint32_t position = keyed_array_add(&time->devices,
+					    &((struct executing_device){ .key = { job->header.source, job->device } }));
+	if (time->waiting >= DEVICE_TIME_WAITING_MAX)
+		device_time_divide(time, UINT64_MAX);
+	struct device_execution execution = { .from = job->started };
+	uint32_t size = job->header.size < sizeof *job ? job->header.size : sizeof *job;
+	memcpy(&execution.job, job, size);
+	execution.job.header.size = size;
+	if (position == POSITION_NONE || !array_push(&time->devices.items[position].waiting, execution))
+		return false;
+	struct executing_device *device = &time->devices.items[position];
+	if (!device->first || job->started < device->first)
+		device->first = job->started;
+	time->waiting++;
+	return true;
+}
