@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* Takes the stack at the launch hook of the injected library: iaprof_cuda_launched(kernel, count). */
+/* Takes the stack at the launch hook of the injected library: iaprof_cuda_launched(kernel, count, correlation). */
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -40,12 +40,14 @@ static __always_inline bool send(struct pt_regs *context, bool use_tables, struc
 				 struct cuda_processor *processor, struct stack_addresses *stack, __u32 element,
 				 __u64 kernel, __u64 count)
 {
+	__u64 correlation = PT_REGS_PARM3(context);
 	struct cuda_launch_event *event = bpf_ringbuf_reserve(&launches, sizeof *event, 0);
 	if (!event)
 		return false;
 	event->time = bpf_ktime_get_ns();
 	event->kernel = kernel;
 	event->count = count;
+	event->correlation = correlation;
 	event->pid = task->tgid;
 	event->tid = task->pid;
 	bpf_get_current_comm(event->thread_name, sizeof event->thread_name);

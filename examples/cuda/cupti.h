@@ -182,6 +182,28 @@ struct cupti_crc { /* CUpti_GetCubinCrcParams */
 	uint64_t crc;
 };
 
+enum { CUPTI_ACTIVITY_KERNEL = 10 }; /* CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL */
+enum { CUPTI_FLUSH_FORCED = 1 };
+
+/* The beginning of CUpti_ActivityKernel8 (CUPTI 12.0) and all later ones. */
+struct cupti_kernel_activity {
+	uint32_t kind;
+	uint8_t configuration[12];
+	uint64_t start, end; /* ns, cuptiGetTimestamp(); start 0: not known */
+	uint64_t completed;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t grid[3], block[3];
+	uint32_t memory[4];
+	uint32_t correlation;
+	uint64_t grid_id;
+	const char *name; /* mangled */
+} __attribute__((packed, aligned(8)));
+
+typedef void cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *records);
+typedef void cupti_complete_buffer(cupti_context context, uint32_t stream, uint8_t *buffer, size_t size, size_t used);
+
 /* The functions, in the order of cupti_function_names. */
 struct cupti_functions {
 	int (*subscribe)(cupti_subscriber *subscriber, cupti_callback *callback, void *data);
@@ -195,8 +217,16 @@ struct cupti_functions {
 	int (*reason_count)(struct cupti_reason_count *parameters);
 	int (*reason_names)(struct cupti_reason_names *parameters);
 	int (*cubin_crc)(struct cupti_crc *parameters);
+	int (*activity_callbacks)(cupti_request_buffer *request, cupti_complete_buffer *complete);
+	int (*activity_enable)(uint32_t kind);
+	int (*activity_flush)(uint32_t flags);
+	int (*activity_next)(uint8_t *buffer, size_t used, void **record);
+	int (*activity_dropped)(cupti_context context, uint32_t stream, size_t *count);
+	int (*timestamp)(uint64_t *time);
 };
 #define CUPTI_FUNCTION_NAMES                                                                                           \
 	"cuptiSubscribe", "cuptiUnsubscribe", "cuptiEnableCallback", "cuptiGetDeviceId", "cuptiPCSamplingEnable",      \
 		"cuptiPCSamplingDisable", "cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingGetData",        \
-		"cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons", "cuptiGetCubinCrc"
+		"cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons", "cuptiGetCubinCrc",             \
+		"cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityFlushAll",                      \
+		"cuptiActivityGetNextRecord", "cuptiActivityGetNumDroppedRecords", "cuptiGetTimestamp"

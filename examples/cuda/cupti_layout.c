@@ -45,6 +45,12 @@ SAME_SIZE(cupti_get_data, CUpti_PCSamplingGetDataParams);
 SAME_SIZE(cupti_reason_count, CUpti_PCSamplingGetNumStallReasonsParams);
 SAME_SIZE(cupti_reason_names, CUpti_PCSamplingGetStallReasonsParams);
 SAME_SIZE(cupti_crc, CUpti_GetCubinCrcParams);
+SAME(cupti_kernel_activity, start, CUpti_ActivityKernel8, start);
+SAME(cupti_kernel_activity, end, CUpti_ActivityKernel8, end);
+SAME(cupti_kernel_activity, device, CUpti_ActivityKernel8, deviceId);
+SAME(cupti_kernel_activity, stream, CUpti_ActivityKernel8, streamId);
+SAME(cupti_kernel_activity, correlation, CUpti_ActivityKernel8, correlationId);
+SAME(cupti_kernel_activity, name, CUpti_ActivityKernel8, name);
 
 _Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED &&
 		       CUPTI_MODULE_UNLOAD_STARTING == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING &&
@@ -74,6 +80,9 @@ _Static_assert((int)CUPTI_MEMSET_D8_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemsetD8A
 _Static_assert(CUPTI_MULTIPLE_SUBSCRIBERS == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED &&
 		       CUPTI_OUT_OF_MEMORY == CUPTI_ERROR_OUT_OF_MEMORY,
 	       "results");
+_Static_assert((int)CUPTI_ACTIVITY_KERNEL == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+		       (int)CUPTI_FLUSH_FORCED == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED,
+	       "activity");
 _Static_assert((int)CUPTI_ATTRIBUTE_WORKER_SLEEP ==
 			       CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN &&
 		       (int)CUPTI_ATTRIBUTE_BUFFER == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,

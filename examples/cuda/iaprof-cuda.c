@@ -26,11 +26,13 @@
 #define READ_INTERVAL (50u * 1000 * 1000)
 /* The library sends launches and code within this time, in ns. */
 #define BEHIND (500u * 1000 * 1000)
+/* And executions: it asks CUPTI for them every quarter of a second. */
+#define TIMES_BEHIND (1500u * 1000 * 1000)
 
 struct cuda {
 	struct launches launches;
 	const char *library, *cupti;
-	uint64_t period, sleep, mode, launch_rate;
+	uint64_t period, sleep, mode, time, launch_rate;
 	bool cubins, launches_taken, sampling;
 
 	const struct iaprof_host *host;
@@ -48,6 +50,7 @@ struct cuda {
 };
 
 static const char *const modes[] = { "continuous", "serialized", NULL };
+static const char *const times[] = { "off", "all", NULL };
 
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct cuda, period, UINT, "period", "24",
@@ -58,6 +61,9 @@ static const struct iaprof_option options[] = {
 		      "Serialized runs one kernel at a time, which is much slower", .choices = modes),
 	IAPROF_OPTION(struct cuda, sampling, BOOL, "sampling", "yes",
 		      "Sample stalls; no: if CUPTI's sampling slows the program's launches"),
+	IAPROF_OPTION(struct cuda, time, CHOICE, "time", "all",
+		      "Times of executions: of all kernels; off: only samples, which do not show how long kernels take",
+		      .choices = times),
 	IAPROF_OPTION(struct cuda, launch_rate, UINT, "launch-rate", "50",
 		      "Launch stacks to take per thread, chosen at random; 0: all", .maximum = 1000000, .unit = "Hz"),
 	IAPROF_OPTION(struct cuda, launches_taken, BOOL, "launches", "yes",
@@ -120,12 +126,12 @@ static int set_environment(struct cuda *cuda, bool has_stacks)
 			  other);
 		return 0;
 	}
-	snprintf(settings, sizeof settings, "%s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d %d", cuda->socket_name,
+	snprintf(settings, sizeof settings, "%s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d %d %d", cuda->socket_name,
 		 cuda->period, cuda->sleep / 1000000, (unsigned)cuda->mode + 1,
 		 !cuda->launches_taken ? CUDA_LAUNCHES_NONE
 		 : has_stacks          ? CUDA_LAUNCHES_HOOK
 				       : CUDA_LAUNCHES_RING,
-		 cuda->launch_rate, cuda->cubins, cuda->sampling);
+		 cuda->launch_rate, cuda->cubins, cuda->sampling, cuda->time != 0);
 	int result = host->command_environment(host, CUDA_VARIABLE, settings, IAPROF_ENVIRONMENT_SET);
 	if (!result)
 		result = host->command_environment(host, "CUDA_INJECTION64_PATH", cuda->library_path,
@@ -154,6 +160,8 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	char reason[256];
 	cuda->host = host;
 	cuda->session = (struct session){ .host = host, .batch = &cuda->batch };
+	if (cuda->time)
+		cuda->session.time_type = host->declare_value_type(host, "gpu-time", "nanoseconds", 0);
 	int result = find_library(cuda);
 	if (!result)
 		result = record_batch_init(&cuda->batch, host);
@@ -201,6 +209,8 @@ static void report_losses(struct cuda *cuda)
 		[CUDA_DROP_CUBINS] = "code objects: not sent",
 		[CUDA_DROP_HARDWARE] = "samples: dropped by the GPU",
 		[CUDA_DROP_FULL] = "the GPU's sample buffer was full (raise period=)",
+		[CUDA_DROP_EXECUTIONS] = "executions: buffers full",
+		[CUDA_DROP_TIMES] = "executions: CUPTI states no time",
 		[CUDA_DROP_UNLISTED] = "samples: in kernels of the driver, whose stall reasons are unknown",
 	};
 	const struct iaprof_host *host = cuda->host;
@@ -235,7 +245,7 @@ static void read_all(struct cuda *cuda)
 	report_losses(cuda);
 	session_forget_files(&cuda->session, now);
 	(void)record_batch_flush(&cuda->batch);
-	(void)cuda->host->advance(cuda->host, now - BEHIND);
+	(void)cuda->host->advance(cuda->host, now - (cuda->time ? TIMES_BEHIND : BEHIND));
 	cuda->last_read = now;
 }
 
@@ -270,8 +280,10 @@ static int finish(const struct iaprof_host *host, void *instance)
 	if (cuda->launches.ring)
 		stack_reader_describe(&cuda->launches.stacks, &sum.stacks, "launch stacks unwound");
 	host->log(host, IAPROF_LOG_INFO,
-		  "%zu processes, %" PRIu64 " samples, %" PRIu64 " launches, %" PRIu64 " of their stacks missing",
-		  cuda->process_total, cuda->session.samples, cuda->session.launch_count, (uint64_t)sum.stacks.missing);
+		  "%zu processes, %" PRIu64 " samples, %" PRIu64 " executions, %" PRIu64 " launches, %" PRIu64
+		  " of their stacks missing",
+		  cuda->process_total, cuda->session.samples, cuda->session.executions, cuda->session.launch_count,
+		  (uint64_t)sum.stacks.missing);
 	if (!cuda->process_total)
 		host->log(host, IAPROF_LOG_WARNING,
 			  "no CUDA program ran: the driver loads the library in cuInit() (is libcuda.so.1 there?)");

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "cupti.h"
+#include "executions.h"
 #include "find_cupti.h"
 #include "launch_counts.h"
 #include "sampling.h"
@@ -39,6 +40,8 @@
 #define EXIT_WAIT_SECONDS 5
 /* Number of calls after which the share of overlapping ones is judged. */
 #define CALLS_JUDGED 10000u
+/* Launches per second from which the cost of their times, 1 us each, is reported: 2 % of a thread. */
+#define MANY_LAUNCHES 20000
 
 struct library {
 	struct cupti_functions cupti;
@@ -47,13 +50,13 @@ struct library {
 	struct sampling *sampling;
 	struct sampling_settings settings;
 	struct launch_counts launches;
-	uint32_t take_cubins, is_sampling;
+	uint32_t take_cubins, is_sampling, takes_times;
 
 	pthread_mutex_t callbacks_lock;
 	bool has_callbacks, is_disabling;
 	uint32_t inside;      /* threads within a call */
 	uint32_t overlapping; /* calls that began while another thread was within one */
-	bool is_overlap_reported;
+	bool is_overlap_reported, is_cost_reported;
 	uint32_t last_thread, alone; /* the last thread that made a call, and the number of its consecutive calls */
 
 	pthread_t reader;
@@ -192,9 +195,9 @@ static void handle_call(uint32_t id, const struct cupti_callback_data *call)
 	begin_call();
 	const struct cupti_memory_call *memory = call->parameters;
 	if (!calls[i].size && call->symbol)
-		launch_counts_add(&library.launches, call->symbol);
+		launch_counts_add(&library.launches, call->symbol, call->correlation);
 	else if (calls[i].size && memory && memory->count >= LARGE_MEMORY / calls[i].size)
-		launch_counts_add(&library.launches, CUDA_DRIVER_KERNELS);
+		launch_counts_add(&library.launches, CUDA_DRIVER_KERNELS, call->correlation);
 }
 
 static void called_back(void *data, uint32_t domain, uint32_t id, const void *parameters)
@@ -271,6 +274,18 @@ static void report_overlap(void)
 		"samples: the program may be several times slower (sampling=no records only launches)");
 }
 
+/* Warns where the records of executions slow a program that is limited by its launches. */
+static void report_cost(const struct launch_rate *rate)
+{
+	if (library.is_cost_reported || !library.takes_times || rate->per_second < MANY_LAUNCHES)
+		return;
+	library.is_cost_reported = true;
+	writer_send_message(&library.writer, false,
+			    "%.0f launches a second: the time of each execution takes about 1 us of the thread that "
+			    "launches it (time=off records samples alone)",
+			    rate->per_second);
+}
+
 /* Returns the interval between slices, in slices, at which callbacks use 1/PART_OF_TIME of the program's time. */
 static uint64_t interval_of(const struct launch_rate *rate)
 {
@@ -296,7 +311,7 @@ static uint64_t weight_of(uint64_t since, uint64_t length, uint64_t random)
 static void *read_all(void *argument)
 {
 	uint64_t random = sampling_clock() | 1, slices_from = sampling_clock() + ALL_LAUNCHES_MS * 1000000ull;
-	uint64_t read_next = sampling_clock(), counted_until = sampling_clock();
+	uint64_t read_next = sampling_clock(), flush_next = read_next, counted_until = sampling_clock();
 	uint64_t length = SLICE_MS * 1000000ull; /* of a slice, on average */
 	bool has_slices = library.launches.mode != CUDA_LAUNCHES_NONE && library.launches.rate;
 	struct launch_rate rate = { 0 };
@@ -323,6 +338,11 @@ static void *read_all(void *argument)
 		counted_until = sampling_clock();
 		pthread_mutex_unlock(&library.stop_lock);
 		report_overlap();
+		report_cost(&rate);
+		if (sampling_clock() >= flush_next) {
+			flush_next = sampling_clock() + READ_MS * 1000000ull;
+			executions_send(false);
+		}
 		if (sampling_clock() >= read_next) {
 			read_next = sampling_clock() + library.settings.sleep * 1000000ull;
 			sampling_read(library.sampling);
@@ -348,6 +368,7 @@ static void at_exit(void)
 	until.tv_sec += EXIT_WAIT_SECONDS;
 	if (pthread_timedjoin_np(library.reader, NULL, &until))
 		return;
+	executions_send(true);
 	sampling_end(library.sampling);
 	launch_counts_send(&library.launches);
 	__atomic_store_n(&library.is_off, true, __ATOMIC_RELAXED);
@@ -408,13 +429,22 @@ static bool start_reader(void)
 	return done;
 }
 
+static void start_executions(void)
+{
+	int error = executions_start(&library.cupti, &library.writer, &library.launches);
+	if (error)
+		writer_send_message(&library.writer, true,
+				    "kernels have no times: cuptiActivityEnable failed (CUPTI error %d)", error);
+}
+
 static void start(void)
 {
 	char name[96];
 	const char *settings = getenv(CUDA_VARIABLE);
-	if (!settings || sscanf(settings, "%95s %u %u %u %u %u %u %u", name, &library.settings.period,
-				&library.settings.sleep, &library.settings.mode, &library.launches.mode,
-				&library.launches.rate, &library.take_cubins, &library.is_sampling) != 8)
+	if (!settings ||
+	    sscanf(settings, "%95s %u %u %u %u %u %u %u %u", name, &library.settings.period, &library.settings.sleep,
+		   &library.settings.mode, &library.launches.mode, &library.launches.rate, &library.take_cubins,
+		   &library.is_sampling, &library.takes_times) != 9)
 		return;
 	if (!writer_open(&library.writer, name, sampling_clock()))
 		return;
@@ -429,12 +459,14 @@ static void start(void)
 	send_range();
 	if (!subscribe())
 		return;
+	if (library.takes_times)
+		start_executions();
 	if (!start_reader()) {
 		library.is_off = true;
 		(void)library.cupti.unsubscribe(library.subscriber);
 		return;
 	}
-	iaprof_cuda_launched(0, 0);
+	iaprof_cuda_launched(0, 0, 0);
 	atexit(at_exit);
 	pthread_atfork(NULL, NULL, in_child);
 }

@@ -11,7 +11,7 @@
 
 struct cuda_launch_event {
 	__u64 time;
-	__u64 kernel, count; /* arguments of iaprof_cuda_launched() */
+	__u64 kernel, count, correlation; /* arguments of iaprof_cuda_launched() */
 	__u32 pid, tid;
 	char thread_name[16];
 	__u64 depth;

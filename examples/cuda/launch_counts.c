@@ -23,9 +23,9 @@ struct kernel {
 	uint64_t count, first_time, last_time;
 };
 
-__attribute__((noinline)) void iaprof_cuda_launched(uint64_t kernel, uint64_t count)
+__attribute__((noinline)) void iaprof_cuda_launched(uint64_t kernel, uint64_t count, uint64_t correlation)
 {
-	__asm__ volatile("" : : "r"(kernel), "r"(count) : "memory");
+	__asm__ volatile("" : : "r"(kernel), "r"(count), "r"(correlation) : "memory");
 }
 
 uint32_t launch_thread(void)
@@ -106,7 +106,14 @@ static bool is_chosen(const struct launch_counts *counts)
 	return (choice.random >> 16) % choice.period == 0;
 }
 
-void launch_counts_add(struct launch_counts *counts, const char *symbol)
+uint32_t launch_counts_kernel(struct launch_counts *counts, const char *symbol)
+{
+	size_t slot;
+	struct kernel *kernel = find_kernel(counts, symbol, &slot) ?: add_kernel(counts, symbol);
+	return kernel ? kernel->id : 0;
+}
+
+void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation)
 {
 	size_t slot;
 	uint64_t weight = __atomic_load_n(&counts->weight, __ATOMIC_RELAXED);
@@ -125,7 +132,8 @@ void launch_counts_add(struct launch_counts *counts, const char *symbol)
 	if (counts->mode == CUDA_LAUNCHES_HOOK) {
 		/* Reports earlier launches of the kernel as well, whose stacks were not taken. */
 		if (is_new || is_chosen(counts))
-			iaprof_cuda_launched(kernel->id, __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED));
+			iaprof_cuda_launched(kernel->id, __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED),
+					     correlation);
 		return;
 	}
 	uint64_t now = sampling_clock();

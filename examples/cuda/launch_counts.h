@@ -24,13 +24,16 @@ struct launch_counts {
 };
 
 /*
- * The launch hook: a BPF program is attached here, which reads the arguments and the stack. Stands for count launches;
- * 0: launches will follow.
+ * The launch hook: a BPF program is attached here, which reads the arguments and the stack. Stands for count launches,
+ * the last of which has CUPTI's correlation id; 0: launches will follow.
  */
-__attribute__((visibility("default"))) void iaprof_cuda_launched(uint64_t kernel, uint64_t count);
+__attribute__((visibility("default"))) void iaprof_cuda_launched(uint64_t kernel, uint64_t count, uint64_t correlation);
 
 /* Counts a launch of the calling thread, by CUPTI's pointer to the kernel's name. */
-void launch_counts_add(struct launch_counts *counts, const char *symbol);
+void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation);
+
+/* Returns the id of a kernel by CUPTI's pointer to its name, adding it; 0 if there are too many. */
+uint32_t launch_counts_kernel(struct launch_counts *counts, const char *symbol);
 
 /* Sends the launches that were counted since the last time, or since the kernel's last call of the hook. */
 void launch_counts_send(struct launch_counts *counts);

@@ -229,7 +229,9 @@ static void take_device(struct session *session, const struct cuda_device *recor
 		.id = record->id + 1,
 		.name = record_batch_text(session->batch, name && *name ? name : "CUDA device"),
 		.address = strcmp(copy, "-") == 0 ? 0 : record_batch_text(session->batch, copy),
-		.machine = MACHINE_CUDA
+		.machine = MACHINE_CUDA,
+		.kind = IAPROF_DEVICE_GPU,
+		.sample_unit = record_batch_text(session->batch, "scheduler")
 	};
 	emit(session, &device);
 }
@@ -241,6 +243,11 @@ static void take_reason(struct session *session, const struct cuda_reason *recor
 	if (record->index >= REASONS_MAX || session->reasons[record->index])
 		return;
 	snprintf(name, sizeof name, "%.*s", (int)record->length, text);
+	/* Part of another reason's samples: those in which no other warp of the scheduler was issued either. */
+	if (is_part_of_a_reason(name)) {
+		session->parts |= (uint64_t)1 << record->index;
+		return;
+	}
 	struct iaprof_record_stall_reason reason = { .header =
 							     header(session, IAPROF_RECORD_STALL_REASON, sizeof reason),
 						     .id = record->index,
@@ -354,7 +361,8 @@ void process_launched(struct process *process, const struct cuda_launch_event *e
 										event->depth - skipped),
 					       .count = event->count ? event->count : 1,
 					       .first_time = event->time,
-					       .thread_name = record_batch_text(process->session->batch, name) };
+					       .thread_name = record_batch_text(process->session->batch, name),
+					       .correlation = event->correlation };
 	launch.header.time = event->time;
 	if (event->kernel > process->launched.count)
 		(void)process_read(process); /* the kernel's record precedes the launch */
@@ -394,6 +402,8 @@ static void take_samples(struct process *process, const struct cuda_samples *rec
 	struct iaprof_record_stall_details details = { .size = sizeof details };
 	uint64_t total = 0;
 	for (uint32_t i = 0; i < record->count; i++) {
+		if (samples[i].reason < REASONS_MAX && session->parts >> samples[i].reason & 1)
+			continue;
 		if (samples[i].reason < REASONS_MAX)
 			sample.counts[samples[i].reason] += samples[i].count;
 		total += samples[i].count;
@@ -418,6 +428,31 @@ static void take_samples(struct process *process, const struct cuda_samples *rec
 	sample.head.pid = process->pid;
 	session->samples += total;
 	emit(session, &sample);
+}
+
+/* Kernels on one device may overlap: the core divides the time among them. */
+static void take_execution(struct process *process, const struct cuda_execution *record)
+{
+	struct session *session = process->session;
+	struct iaprof_record_job job = { .header = header(session, IAPROF_RECORD_JOB, sizeof job),
+					 .started = record->begin,
+					 .id = record->correlation,
+					 .pid = process->pid,
+					 .device = record->device < DEVICES_MAX ? record->device + 1 : 1,
+					 .context = record->stream,
+					 .state = IAPROF_JOB_DONE,
+					 .time_type = session->time_type,
+					 .correlation = record->correlation };
+	struct launched *launched = find_launched(process, record->kernel);
+	if (!launched || !session->time_type || record->end < record->begin)
+		return;
+	job.kernel = launched->kernel;
+	if (record->end < job.header.time)
+		job.header.time = record->end;
+	if (job.started > job.header.time)
+		job.started = job.header.time;
+	session->executions++;
+	emit(session, &job);
 }
 
 static void take_unload(struct process *process, const struct cuda_unload *record)
@@ -459,6 +494,7 @@ union record {
 	struct cuda_function function;
 	struct cuda_kernel kernel;
 	struct cuda_launch launch;
+	struct cuda_execution execution;
 	struct cuda_samples samples;
 	struct cuda_unload unload;
 	struct cuda_cupti cupti;
@@ -501,6 +537,10 @@ static void process_record(struct process *process, const union record *record)
 		if (has(record, sizeof record->samples, (uint64_t)record->samples.count * sizeof(struct cuda_sample)))
 			return take_samples(process, &record->samples,
 					    (const struct cuda_sample *)(bytes + sizeof record->samples));
+		break;
+	case CUDA_RECORD_EXECUTION:
+		if (has(record, sizeof record->execution, 0))
+			return take_execution(process, &record->execution);
 		break;
 	case CUDA_RECORD_UNLOAD:
 		if (has(record, sizeof record->unload, 0))

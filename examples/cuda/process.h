@@ -23,11 +23,13 @@ struct session {
 	uint32_t next_kernel, next_object;
 	uint32_t reasons[REASONS_MAX]; /* string ids of the names */
 	uint32_t reason_count;
-	uint64_t devices;                  /* bit n: device n was announced */
-	ARRAY(struct held_file) files;     /* images that the core may still read, the oldest first */
-	uint64_t samples, launch_count;    /* for the summary */
-	uint64_t dropped[CUDA_DROP_COUNT]; /* of all processes */
-	uint64_t unknown;                  /* records that could not be used */
+	uint64_t parts;                /* bit n: the samples of reason n are also counted under another one */
+	uint64_t devices;              /* bit n: device n was announced */
+	ARRAY(struct held_file) files; /* images that the core may still read, the oldest first */
+	uint32_t time_type;            /* value type of executions; 0: none are sent */
+	uint64_t samples, executions, launch_count; /* for the summary */
+	uint64_t dropped[CUDA_DROP_COUNT];          /* of all processes */
+	uint64_t unknown;                           /* records that could not be used */
 };
 
 struct held_file {

@@ -2,6 +2,7 @@
 /* Groups the stall reasons of CUPTI, which are known at run time only, by iaprof's words. */
 #pragma once
 
+#include <stdbool.h>
 #include <string.h>
 #include <iaprof/record.h>
 
@@ -13,10 +14,17 @@ struct stall_word {
 	uint32_t stall_class;
 };
 
-/* Returns CUPTI's name without what all names share: "long_scoreboard_not_issued". */
+/* Returns CUPTI's name without what all names share: "long_scoreboard". */
 static inline const char *stall_name_of(const char *name)
 {
 	return strncmp(name, STALL_PREFIX, strlen(STALL_PREFIX)) ? name : name + strlen(STALL_PREFIX);
+}
+
+/* "long_scoreboard_not_issued": samples that are counted under long_scoreboard, too. */
+static inline bool is_part_of_a_reason(const char *name)
+{
+	size_t length = strlen(name), end = strlen(STALL_NOT_ISSUED);
+	return length > end && !strcmp(name + length - end, STALL_NOT_ISSUED);
 }
 
 /* Meanings: Nsight Compute's documentation, "Warp Stall Reasons". */
@@ -46,11 +54,8 @@ static inline uint32_t stall_class_of(const char *name)
 		{ "warpgroup_arrive", IAPROF_STALL_BARRIER },
 	};
 	const char *part = stall_name_of(name);
-	size_t length = strlen(part), end = strlen(STALL_NOT_ISSUED);
-	if (length > end && strcmp(part + length - end, STALL_NOT_ISSUED) == 0)
-		length -= end;
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (strlen(words[i].name) == length && strncmp(words[i].name, part, length) == 0)
+		if (!strcmp(words[i].name, part))
 			return words[i].stall_class;
 	return IAPROF_STALL_UNKNOWN;
 }

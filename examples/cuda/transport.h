@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 /*
- * In the environment of the program: "NAME PERIOD SLEEP MODE HOOK RATE CUBINS", numbers in decimal. HOOK: enum
- * cuda_launches. Each thread calls the hook at most about RATE times a second; 0: at each launch.
+ * In the environment of the program: "NAME PERIOD SLEEP MODE HOOK RATE CUBINS SAMPLING TIME", numbers in decimal. HOOK:
+ * enum cuda_launches. Each thread calls the hook at most about RATE times a second; 0: at each launch. TIME: 1 if the
+ * times of all executions are sent.
  */
 #define CUDA_VARIABLE "IAPROF_CUDA"
 enum cuda_launches {
@@ -55,13 +56,15 @@ struct cuda_cubin {
 };
 
 enum cuda_drop {
-	CUDA_DROP_RECORDS,  /* records: the ring was full */
-	CUDA_DROP_SAMPLES,  /* samples: in records that were dropped */
-	CUDA_DROP_LAUNCHES, /* launches: likewise, or too many names */
-	CUDA_DROP_CUBINS,   /* cubins: the socket was full, or no memory */
-	CUDA_DROP_HARDWARE, /* samples: dropped by the GPU */
-	CUDA_DROP_FULL,     /* times that the GPU's buffer was full: its samples are lost */
-	CUDA_DROP_UNLISTED, /* samples: in the driver's kernels, and no reason is free for them */
+	CUDA_DROP_RECORDS,    /* records: the ring was full */
+	CUDA_DROP_SAMPLES,    /* samples: in records that were dropped */
+	CUDA_DROP_LAUNCHES,   /* launches: likewise, or too many names */
+	CUDA_DROP_CUBINS,     /* cubins: the socket was full, or no memory */
+	CUDA_DROP_HARDWARE,   /* samples: dropped by the GPU */
+	CUDA_DROP_FULL,       /* times that the GPU's buffer was full: its samples are lost */
+	CUDA_DROP_UNLISTED,   /* samples: in the driver's kernels, and no reason is free for them */
+	CUDA_DROP_EXECUTIONS, /* executions: the ring or CUPTI's buffers were full, or too many names */
+	CUDA_DROP_TIMES,      /* executions: CUPTI states no time */
 	CUDA_DROP_COUNT
 };
 
@@ -84,7 +87,8 @@ enum cuda_record_type {
 	CUDA_RECORD_SAMPLES = 6,
 	CUDA_RECORD_UNLOAD = 7,
 	CUDA_RECORD_MESSAGE = 8,
-	CUDA_RECORD_CUPTI = 9
+	CUDA_RECORD_CUPTI = 9,
+	CUDA_RECORD_EXECUTION = 10
 };
 
 /* Each record: a multiple of 8 bytes. Text follows the struct, without a NUL, to the end in length. */
@@ -129,6 +133,15 @@ struct cuda_launch {
 	uint32_t tid;
 	uint64_t count;
 	uint64_t first_time, last_time; /* CLOCK_MONOTONIC, as all times */
+};
+
+struct cuda_execution {
+	struct cuda_record header;
+	uint32_t kernel; /* of a CUDA_RECORD_KERNEL */
+	uint32_t device;
+	uint64_t begin, end;
+	uint32_t correlation; /* of the launch: third argument of the hook */
+	uint32_t stream;
 };
 
 struct cuda_samples { /* count reasons follow */

@@ -46,10 +46,11 @@ def wanted_output(steps=STEPS):
     return f'{steps} steps, {total % 2**32}\n'
 
 
-def profile(*arguments, options='', rate=0, steps=STEPS, status=0, **environment):
+def profile(*arguments, options='', rate=0, steps=STEPS, status=0, time='off', value='', **environment):
     """Runs the stand-in's program. Returns {(stack, kernel, reason, offset): samples} and the messages."""
     outcome = subprocess.run(
-        [IAPROF, '-v', '-s', f'./cuda/iaprof-cuda.so:launch-rate={rate}{options}', '-k', 'folded:output=out.folded', '--',
+        [IAPROF, '-v', '-s', f'./cuda/iaprof-cuda.so:launch-rate={rate},time={time}{options}', '-k',
+         f'folded:output=out.folded{value}', '--',
          './cuda/stand-in/program', str(steps), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=1800,
         env={**os.environ, **environment})
@@ -146,6 +147,58 @@ def launches_that_are_left_out_at_the_end_have_the_last_stack():
     check(found)
     check_sites(found)
     assert ' 400 launches, 0 of their stacks missing' in errors, errors
+
+
+# stand_in.h: one launch in 50 has no time.
+TIMES = {'scale': 3000, 'add': 1000}
+UNTIMED = STEPS // 50
+
+
+@case
+def times_are_divided_among_samples_below_the_launch():
+    found, errors = profile('cubin2', time='all', value=',value=gpu-time')
+    check_sites(found)
+    assert f'executions: CUPTI states no time: {UNTIMED}' in errors, errors
+    assert f' {STEPS - UNTIMED} executions, {STEPS} launches' in errors, errors
+    # One step in four launches scale: so does one untimed launch in two, those whose number is not a multiple of 4.
+    untimed = {'scale': sum(i % 4 == 1 for i in range(50, STEPS + 1, 50))}
+    untimed['add'] = UNTIMED - untimed['scale']
+    for kernel, count in LAUNCHES.items():
+        parts = {key[2:]: value for key, value in found.items() if key[1] == kernel}
+        total = TIMES[kernel] * (count - untimed[kernel])
+        assert sum(parts.values()) == total, (kernel, found)
+        # As its samples are: one of five selected, at three offsets.
+        for (reason, _), value in parts.items():
+            assert abs(value - total * (1 if reason == 'selected' else 4) / 15) <= 1, (kernel, found)
+
+
+@case
+def times_without_samples():
+    found = {}
+    outcome = subprocess.run(
+        [IAPROF, '-s', './cuda/iaprof-cuda.so:launch-rate=0,sampling=no', '-k', 'folded:output=-', '-k',
+         'summary:output=summary.txt', '--', './cuda/stand-in/program', str(STEPS), 'cubin2'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=1800)
+    for line in outcome.stdout.splitlines():
+        if ';-;' in line:
+            stack, value = line.rsplit(' ', 1)
+            found[stack.split(';')[-1].removesuffix('_[G]')] = int(value)
+    assert set(found) == {'add', 'scale'}, outcome.stdout + outcome.stderr
+    with open('summary.txt', encoding='utf-8') as file:
+        text = file.read()
+    assert 'GPU time by kernel: ' in text and '100 % without a sample' in text and 'samples by' not in text, text
+
+
+@case
+def samples_alone_are_not_called_time():
+    outcome = subprocess.run(
+        [IAPROF, '-s', './cuda/iaprof-cuda.so:launch-rate=0,time=off', '-k', 'summary:output=summary.txt', '--',
+         './cuda/stand-in/program', str(STEPS), 'cubin2'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=1800)
+    with open('summary.txt', encoding='utf-8') as file:
+        text = file.read()
+    assert 'GPU samples by kernel: ' in text and 'GPU time' not in text, text + outcome.stderr
+    assert '% of GPU samples wait for data in add' in text, text
 
 
 OVERLAP = 'several threads launch kernels at the same time'
@@ -245,7 +298,7 @@ def shares_by_kernel_are_compared():
 
 @case
 def the_library_without_iaprof_does_nothing():
-    for environment in ({}, {'IAPROF_CUDA': 'nobody 20 1000 1 1 0 1'}, {'IAPROF_CUDA': 'x'}):
+    for environment in ({}, {'IAPROF_CUDA': 'nobody 20 1000 1 1 0 1 1 1'}, {'IAPROF_CUDA': 'x'}):
         outcome = subprocess.run(['./cuda/stand-in/program', '10', 'cubin2'], stdout=subprocess.PIPE, check=False,
                                  encoding='utf-8', timeout=600,
                                  env={**os.environ, **environment,
@@ -286,7 +339,7 @@ def kernels_hang_below_the_python_line_that_launched_them():
     with open('train.py', 'w', encoding='ascii') as file:
         file.write(TRAIN)
     found, begin = {}, time.monotonic()
-    with subprocess.Popen([IAPROF, '-i', '250ms', '-s', './cuda/iaprof-cuda.so:launch-rate=0', '-k', 'csv:lines=yes,output=-', '--',
+    with subprocess.Popen([IAPROF, '-i', '250ms', '-s', './cuda/iaprof-cuda.so:launch-rate=0,time=off', '-k', 'csv:lines=yes,output=-', '--',
                            '/usr/bin/python3', 'train.py'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           encoding='utf-8') as profiler:
         for row in csv.DictReader(profiler.stdout):

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cupti.h"
 #include "stand_in.h"
@@ -19,6 +20,11 @@
 #define REASON_COUNT 2u
 #define INVALID 1
 #define NOT_ENABLED 2
+#define NOT_COMPATIBLE 14
+#define MAX_LIMIT_REACHED 12
+/* Between its clock and CLOCK_MONOTONIC. */
+#define CLOCK_DIFFERENCE 123456789012ull
+#define RECORD_SIZE 208u
 
 struct module {
 	const void *cubin;
@@ -32,8 +38,21 @@ struct counted {
 	uint64_t launches;
 };
 
+struct executed {
+	const char *name;
+	uint64_t begin, end;
+	uint32_t correlation;
+};
+
 static struct {
 	pthread_mutex_t lock;
+	cupti_request_buffer *request;
+	cupti_complete_buffer *complete;
+	bool has_activity;
+	struct executed *executed; /* not reported yet */
+	size_t executed_count, executed_room;
+	uint64_t busy_until;
+	uint32_t correlation;
 	cupti_callback *callback;
 	void *data;
 	bool is_enabled;
@@ -192,6 +211,103 @@ EXPORT int cuptiPCSamplingGetData(struct cupti_get_data *parameters)
 	return CUPTI_OK;
 }
 
+static uint64_t read_clock(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec + CLOCK_DIFFERENCE;
+}
+
+EXPORT int cuptiGetTimestamp(uint64_t *time)
+{
+	FAIL_IF_WANTED();
+	*time = read_clock();
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiActivityRegisterCallbacks(cupti_request_buffer *request, cupti_complete_buffer *complete)
+{
+	FAIL_IF_WANTED();
+	stand_in.request = request;
+	stand_in.complete = complete;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiActivityEnable(uint32_t kind)
+{
+	FAIL_IF_WANTED();
+	if (stand_in.is_enabled)
+		return NOT_COMPATIBLE;
+	stand_in.has_activity |= kind == CUPTI_ACTIVITY_KERNEL;
+	return CUPTI_OK;
+}
+
+/* An execution begins when the one before it has ended. */
+static void execute(const char *name, uint32_t correlation)
+{
+	uint64_t now = read_clock(), begin = now > stand_in.busy_until ? now : stand_in.busy_until;
+	stand_in.busy_until = begin + (strcmp(name, "scale") ? STAND_IN_TIME : STAND_IN_SCALE_TIME);
+	if (!stand_in.has_activity)
+		return;
+	if (stand_in.executed_count == stand_in.executed_room) {
+		stand_in.executed_room = 2 * stand_in.executed_room + 1024;
+		stand_in.executed = realloc(stand_in.executed, stand_in.executed_room * sizeof *stand_in.executed);
+		if (!stand_in.executed)
+			abort();
+	}
+	stand_in.executed[stand_in.executed_count++] =
+		(struct executed){ name, correlation % STAND_IN_UNTIMED ? begin : 0, stand_in.busy_until, correlation };
+}
+
+EXPORT int cuptiActivityFlushAll(uint32_t flags)
+{
+	(void)flags;
+	FAIL_IF_WANTED();
+	pthread_mutex_lock(&stand_in.lock);
+	struct executed *executed = stand_in.executed;
+	size_t count = stand_in.executed_count, done = 0;
+	stand_in.executed = NULL;
+	stand_in.executed_count = stand_in.executed_room = 0;
+	pthread_mutex_unlock(&stand_in.lock);
+	while (done < count) {
+		uint8_t *buffer = NULL;
+		size_t size = 0, records = 0, used = 0;
+		stand_in.request(&buffer, &size, &records);
+		if (!buffer)
+			break;
+		for (; done < count && used + RECORD_SIZE <= size; used += RECORD_SIZE, done++) {
+			struct cupti_kernel_activity record = { .kind = CUPTI_ACTIVITY_KERNEL,
+								.start = executed[done].begin,
+								.end = executed[done].end,
+								.correlation = executed[done].correlation,
+								.name = executed[done].name };
+			memset(buffer + used, 0, RECORD_SIZE);
+			memcpy(buffer + used, &record, sizeof record);
+		}
+		stand_in.complete(NULL, 0, buffer, size, used);
+	}
+	free(executed);
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t used, void **record)
+{
+	FAIL_IF_WANTED();
+	uint8_t *next = *record ? (uint8_t *)*record + RECORD_SIZE : buffer;
+	if (next + RECORD_SIZE > buffer + used)
+		return MAX_LIMIT_REACHED;
+	*record = next;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiActivityGetNumDroppedRecords(cupti_context context, uint32_t stream, size_t *count)
+{
+	(void)context, (void)stream;
+	FAIL_IF_WANTED();
+	*count = 0;
+	return CUPTI_OK;
+}
+
 static void call_back(uint32_t domain, uint32_t id, const void *parameters)
 {
 	if (stand_in.callback)
@@ -266,7 +382,9 @@ EXPORT void stand_in_launch(uint32_t module, const char *name)
 {
 	struct cupti_callback_data call = { .function = "cuLaunchKernel",
 					    .symbol = name,
-					    .context = (cupti_context)&stand_in };
+					    .context = (cupti_context)&stand_in,
+					    .correlation =
+						    __atomic_add_fetch(&stand_in.correlation, 1, __ATOMIC_RELAXED) };
 	call_driver(&stand_in.has_launches, CUPTI_LAUNCH_KERNEL, &call);
 	pthread_mutex_lock(&stand_in.lock);
 	struct counted *kernel = stand_in.kernels;
@@ -277,6 +395,7 @@ EXPORT void stand_in_launch(uint32_t module, const char *name)
 		*kernel = (struct counted){ .module = module, .name = name };
 	stand_in.kernel_count += kernel == stand_in.kernels + stand_in.kernel_count;
 	kernel->launches++;
+	execute(name, call.correlation);
 	pthread_mutex_unlock(&stand_in.lock);
 }
 

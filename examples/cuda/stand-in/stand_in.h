@@ -15,6 +15,10 @@
 #define STAND_IN_PCS 3u
 #define STAND_IN_STEP 4u
 #define STAND_IN_WAITS 4u
+/* How long a kernel runs, in ns: one called scale, and others. One launch in so many has no time. */
+#define STAND_IN_SCALE_TIME 3000u
+#define STAND_IN_TIME 1000u
+#define STAND_IN_UNTIMED 50u
 /* Samples of a copy on the device, in a kernel that CUPTI does not name. */
 #define STAND_IN_COPY 7u
 
