@@ -283,7 +283,7 @@ static bool take_unmatched(void *context, const struct iaprof_record *record)
 	if (waits && !correlator->code_is_new)
 		return false;
 	find_candidates(correlator, sample);
-	if (!correlator->candidates.count && waits)
+	if (waits && !launch_candidates_are_placed(&correlator->candidates))
 		return false;
 	match(correlator, sample);
 	return true;
@@ -293,7 +293,7 @@ void correlator_take_sample(struct correlator *correlator, const struct iaprof_r
 {
 	correlator->statistics.samples = saturating_add(correlator->statistics.samples, attribution_total(sample));
 	find_candidates(correlator, sample);
-	if (correlator->candidates.count || !may_wait(correlator, sample) ||
+	if (launch_candidates_are_placed(&correlator->candidates) || !may_wait(correlator, sample) ||
 	    !record_store_add(&correlator->unmatched, &sample->header))
 		match(correlator, sample);
 }

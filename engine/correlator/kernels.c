@@ -18,6 +18,12 @@ static void kernel_release(struct kernel *kernel)
 	array_free(&kernel->shares);
 }
 
+static void evidence_release(struct kernels *kernels, struct kernel_owner *owner)
+{
+	kernels->evidence -= owner->evidence.count;
+	keyed_array_free(&owner->evidence);
+}
+
 void kernels_free(struct kernels *kernels)
 {
 	for (size_t i = 0; i < kernels->items.count; i++)
@@ -26,8 +32,10 @@ void kernels_free(struct kernels *kernels)
 	array_free(&kernels->free);
 	keyed_array_free(&kernels->ids);
 	array_free(&kernels->free_ids);
-	for (size_t i = 0; i < kernels->owners.count; i++)
+	for (size_t i = 0; i < kernels->owners.count; i++) {
 		range_table_free(&kernels->owners.items[i].ranges);
+		evidence_release(kernels, &kernels->owners.items[i]);
+	}
 	keyed_array_free(&kernels->owners);
 }
 
@@ -36,7 +44,7 @@ static struct kernel_id *find_id(const struct kernels *kernels, uint16_t source,
 	return keyed_array_get(&kernels->ids, &((struct source_id){ source, id }));
 }
 
-static struct kernel_owner *find_owner(const struct kernels *kernels, uint32_t pid)
+struct kernel_owner *kernels_owner(const struct kernels *kernels, uint32_t pid)
 {
 	return keyed_array_get(&kernels->owners, &pid);
 }
@@ -71,7 +79,7 @@ static void sort_ranges(const struct kernels *kernels, struct kernel_owner *owne
 
 uint32_t kernels_around(struct kernels *kernels, uint32_t pid, uint64_t address, uint64_t time)
 {
-	struct kernel_owner *owner = find_owner(kernels, pid);
+	struct kernel_owner *owner = kernels_owner(kernels, pid);
 	uint32_t best = KERNEL_NONE;
 	if (owner && !owner->is_sorted)
 		sort_ranges(kernels, owner);
@@ -88,14 +96,22 @@ uint32_t kernels_around(struct kernels *kernels, uint32_t pid, uint64_t address,
 
 uint32_t kernels_of_process(const struct kernels *kernels, uint32_t pid)
 {
-	const struct kernel_owner *owner = find_owner(kernels, pid);
+	const struct kernel_owner *owner = kernels_owner(kernels, pid);
 	return owner ? owner->first : KERNEL_NONE;
 }
 
 bool kernels_are_seen_launched(const struct kernels *kernels, uint32_t pid)
 {
-	const struct kernel_owner *owner = find_owner(kernels, pid);
+	const struct kernel_owner *owner = kernels_owner(kernels, pid);
 	return owner && owner->launched;
+}
+
+/* No plain address has the highest bit: key_address(). */
+#define NO_ADDRESS (UINT64_C(1) << 63)
+
+static bool has_address(const struct kernel_key *key)
+{
+	return key->address && !(key->address & NO_ADDRESS);
 }
 
 /* Returns the position of a kernel, adding it if it is new; KERNEL_NONE: out of memory. */
@@ -104,13 +120,17 @@ static uint32_t kernel_for(struct kernels *kernels, const struct kernel *wanted)
 	uint32_t position = keyed_array_find(&kernels->items, &wanted->key);
 	if (position != KERNEL_NONE)
 		return position;
-	uint32_t owner = keyed_array_add(&kernels->owners,
-					 &((struct kernel_owner){ .key = wanted->key.pid, .first = KERNEL_NONE }));
+	uint32_t owner = keyed_array_add(
+		&kernels->owners,
+		&((struct kernel_owner){
+			.key = wanted->key.pid, .ended = UINT64_MAX, .first = KERNEL_NONE, .unplaced = KERNEL_NONE }));
 	position = owner == POSITION_NONE ? KERNEL_NONE : keyed_array_take(&kernels->items, &kernels->free, wanted);
 	if (position == KERNEL_NONE)
 		return KERNEL_NONE;
-	kernels->items.items[position].next = kernels->owners.items[owner].first;
-	kernels->owners.items[owner].first = position;
+	struct kernel_owner *added = &kernels->owners.items[owner];
+	uint32_t *first = has_address(&wanted->key) ? &added->first : &added->unplaced;
+	kernels->items.items[position].next = *first;
+	*first = position;
 	return position;
 }
 
@@ -122,13 +142,13 @@ static bool add_id(struct kernels *kernels, const struct kernel_id *id)
 
 /*
  * Returns the address in the key of a kernel. One without an address is identified by its code object, because modules
- * contain kernels of the same name; no plain address has the highest bit.
+ * contain kernels of the same name.
  */
 static uint64_t key_address(const struct iaprof_record_kernel *record)
 {
 	if (record->address || record->size || !record->code_object)
 		return device_address_plain(record->address);
-	return UINT64_C(1) << 63 | (uint64_t)record->header.source << 32 | record->code_object;
+	return NO_ADDRESS | (uint64_t)record->header.source << 32 | record->code_object;
 }
 
 void kernels_add(struct kernels *kernels, const struct iaprof_record_kernel *record, uint64_t ended)
@@ -147,7 +167,7 @@ void kernels_add(struct kernels *kernels, const struct iaprof_record_kernel *rec
 		return; /* without an id the kernel is removed by the next kernels_forget() */
 	}
 	struct kernel *kernel = &kernels->items.items[position];
-	struct kernel_owner *owner = find_owner(kernels, record->pid);
+	struct kernel_owner *owner = kernels_owner(kernels, record->pid);
 	kernel->ids++;
 	owner->ids++;
 	if (record->header.time > kernel->announced)
@@ -156,6 +176,9 @@ void kernels_add(struct kernels *kernels, const struct iaprof_record_kernel *rec
 		owner->is_sorted = false;
 	kernel->size = record->size;
 	/* A new program may reuse the pid and have its code at the same address. */
+	if (record->header.time > owner->ended)
+		evidence_release(kernels, owner);
+	owner->ended = UINT64_MAX;
 	kernels->ended -= kernel->ended != UINT64_MAX;
 	kernel->ended = ended;
 	kernels->ended += ended != UINT64_MAX;
@@ -169,7 +192,7 @@ bool kernels_add_launches(struct kernels *kernels, uint16_t source, uint32_t id,
 	struct kernel *kernel = &kernels->items.items[found->kernel];
 	if (launches->last_time > found->used)
 		found->used = launches->last_time;
-	find_owner(kernels, kernel->key.pid)->launched = true;
+	kernels_owner(kernels, kernel->key.pid)->launched = true;
 	return launch_history_add(kernel, launches, &kernels->merged);
 }
 
@@ -203,9 +226,9 @@ bool kernels_each_stack(struct kernels *kernels, bool (*visit)(void *context, ui
 	return true;
 }
 
-void kernels_end_process(struct kernels *kernels, uint32_t pid, uint64_t time)
+static void end_kernels(struct kernels *kernels, uint32_t first, uint64_t time)
 {
-	for (uint32_t i = kernels_of_process(kernels, pid); i != KERNEL_NONE; i = kernels->items.items[i].next) {
+	for (uint32_t i = first; i != KERNEL_NONE; i = kernels->items.items[i].next) {
 		struct kernel *kernel = &kernels->items.items[i];
 		/* Code announced later belongs to the next program with this pid. */
 		if (kernel->ended != UINT64_MAX || kernel->announced > time)
@@ -213,6 +236,16 @@ void kernels_end_process(struct kernels *kernels, uint32_t pid, uint64_t time)
 		kernel->ended = time;
 		kernels->ended++;
 	}
+}
+
+void kernels_end_process(struct kernels *kernels, uint32_t pid, uint64_t time)
+{
+	struct kernel_owner *owner = kernels_owner(kernels, pid);
+	if (!owner)
+		return;
+	owner->ended = time;
+	end_kernels(kernels, owner->first, time);
+	end_kernels(kernels, owner->unplaced, time);
 }
 
 static struct kernel_owner *largest_owner(const struct kernels *kernels)
@@ -236,16 +269,15 @@ static void forget_ids(struct kernels *kernels, uint64_t before)
 		struct kernel *kernel = &kernels->items.items[id->kernel];
 		if (kernel->ended >= before && !(crowding && kernel->key.pid == crowding->key))
 			continue;
-		find_owner(kernels, kernel->key.pid)->ids--;
+		kernels_owner(kernels, kernel->key.pid)->ids--;
 		kernel->ids--;
 		keyed_array_give_back(&kernels->ids, &kernels->free_ids, i);
 	}
 }
 
-/* Removes the kernels of a process that no longer have an id. */
-static void forget_kernels(struct kernels *kernels, struct kernel_owner *owner, uint64_t before)
+/* Removes kernels of a process that no longer have an id. */
+static void forget_kernels(struct kernels *kernels, struct kernel_owner *owner, uint32_t *link, uint64_t before)
 {
-	uint32_t *link = &owner->first;
 	while (*link != KERNEL_NONE) {
 		uint32_t position = *link;
 		struct kernel *kernel = &kernels->items.items[position];
@@ -268,10 +300,13 @@ void kernels_forget(struct kernels *kernels, uint64_t before)
 	forget_ids(kernels, before);
 	/* Backwards, because the last owner takes the location of one that is removed. */
 	for (uint32_t i = (uint32_t)kernels->owners.count; i-- > 0;) {
-		forget_kernels(kernels, &kernels->owners.items[i], before);
-		if (kernels->owners.items[i].first != KERNEL_NONE)
+		struct kernel_owner *owner = &kernels->owners.items[i];
+		forget_kernels(kernels, owner, &owner->first, before);
+		forget_kernels(kernels, owner, &owner->unplaced, before);
+		if (owner->first != KERNEL_NONE || owner->unplaced != KERNEL_NONE)
 			continue;
-		range_table_free(&kernels->owners.items[i].ranges);
+		range_table_free(&owner->ranges);
+		evidence_release(kernels, owner);
 		keyed_array_remove(&kernels->owners, i);
 	}
 }

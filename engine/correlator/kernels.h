@@ -63,14 +63,28 @@ struct kernel_id {
 	uint64_t used; /* time: announced, or last launched */
 };
 
+/* Limit on kernels without an address of a process that unknown code may belong to. */
+#define UNPLACED_KERNELS_MAX 8
+
+/* Which kernels the code at an address may belong to, by all samples so far: see unplaced_kernels.h. */
+struct address_evidence {
+	struct {
+		uint64_t device, address; /* as in the sample */
+	} key;
+	uint32_t names[UNPLACED_KERNELS_MAX]; /* string ids; 0: none */
+};
+
 /* A process that has kernels. */
 struct kernel_owner {
-	uint32_t key;   /* pid */
-	uint32_t first; /* kernel */
-	uint32_t ids;   /* total number of ids of its kernels */
-	bool launched;  /* a launch of one of them was recorded, so all launches are */
-	bool is_sorted; /* ranges has all kernels of known size */
+	uint32_t key;      /* pid */
+	uint32_t first;    /* kernel with an address */
+	uint32_t unplaced; /* the first kernel without one */
+	uint32_t ids;      /* total number of ids of its kernels */
+	bool launched;     /* a launch of one of them was recorded, so all launches are */
+	bool is_sorted;    /* ranges has all kernels of known size */
+	uint64_t ended;    /* time of the newest end of a program; UINT64_MAX: a kernel was announced since */
 	struct range_table ranges;
+	KEYED_ARRAY(struct address_evidence) evidence; /* of this program */
 };
 
 /* Initialise with {0}. */
@@ -81,6 +95,7 @@ struct kernels {
 	ARRAY(uint32_t) free_ids;
 	KEYED_ARRAY(struct kernel_owner) owners;
 	size_t ended;     /* kernels of ended programs */
+	size_t evidence;  /* addresses of all processes */
 	uint64_t refused; /* kernels dropped for lack of room or memory */
 	uint64_t merged;  /* launches whose times or stacks were merged because there were too many */
 };
@@ -106,8 +121,10 @@ uint32_t kernels_at(const struct kernels *kernels, uint32_t pid, uint64_t addres
  * a time. KERNEL_NONE also when out of memory.
  */
 uint32_t kernels_around(struct kernels *kernels, uint32_t pid, uint64_t address, uint64_t time);
-/* Returns the first kernel of a process; the others are linked by next. */
+/* Returns the first kernel of a process that has an address; the others are linked by next. */
 uint32_t kernels_of_process(const struct kernels *kernels, uint32_t pid);
+/* Returns NULL if the process has no kernels. */
+struct kernel_owner *kernels_owner(const struct kernels *kernels, uint32_t pid);
 /* Returns whether launches of a process are recorded at all. */
 bool kernels_are_seen_launched(const struct kernels *kernels, uint32_t pid);
 

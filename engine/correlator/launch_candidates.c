@@ -2,10 +2,13 @@
 /* Finds the processes that may have caused samples: see launch_candidates.h. */
 #include "correlator/launch_candidates.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "correlator/launch_history.h"
+#include "correlator/unplaced_kernels.h"
 #include "symbolizer/device/device_address.h"
 
 static void find_busy(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample)
@@ -57,6 +60,71 @@ static void add_candidate(struct launch_candidates *candidates, const struct dev
 		candidates->uncertain = true;
 }
 
+/*
+ * Returns whether the code of a process at the sample's address may be that of a kernel without an address: all other
+ * code of the process is known, and it had none there at another time.
+ */
+static bool may_be_unplaced(const struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
+			    uint64_t device, uint32_t pid)
+{
+	const struct process_bases *bases = instruction_bases_find(candidates->bases, pid);
+	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
+	uint32_t count = is_relative && bases ? bases->count : 0;
+	if (is_relative && bases && bases->is_incomplete)
+		return false;
+	for (uint32_t i = 0; i < count || i < 1; i++) {
+		uint64_t address = count ? bases->bases[i] + sample->address : device_address_plain(sample->address);
+		enum unmatched_reason reason = device_code_unmatched(candidates->code, device, pid, address,
+								     sample->begin, sample->header.time);
+		if (reason != UNMATCHED_ELSEWHERE && reason != UNMATCHED_NOT_ANNOUNCED)
+			return false;
+	}
+	return true;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Writes the names of kernels, as "NAME or OTHER NAME". */
+static void join_names(const struct launch_candidates *candidates, const struct launch_candidate *candidate, char *text,
+		       size_t size)
+{
+	const char *names[UNPLACED_KERNELS_MAX];
+	for (size_t i = 0; i < candidate->kernel_count; i++)
+		names[i] = intern_text(candidates->locations->intern,
+				       candidates->kernels->items.items[candidate->kernels[i]].key.name);
+	qsort(names, candidate->kernel_count, sizeof *names, compare_names);
+	size_t length = 0;
+	for (size_t i = 0; i < candidate->kernel_count && length < size; i++)
+		if (i == 0 || strcmp(names[i], names[i - 1]) != 0)
+			length += (size_t)snprintf(text + length, size - length, "%s%s", i ? " or " : "", names[i]);
+}
+
+/* Adds unknown code of a process that may be that of its kernels without an address. */
+static void add_unplaced(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
+			 uint64_t device, uint32_t pid)
+{
+	struct launch_candidate candidate = {
+		.pid = pid, .address = sample->address, .life = CODE_LIFE_ANY, .unplaced = true
+	};
+	char name[1024];
+	if (!may_be_unplaced(candidates, sample, device, pid))
+		return;
+	candidate.kernel_count = unplaced_kernels_find(candidates->kernels, pid, device, sample, candidate.kernels);
+	if (!candidate.kernel_count)
+		return;
+	candidate.shared = candidate.kernel_count > 1;
+	join_names(candidates, &candidate, name, sizeof name);
+	struct device_code_found found = { .pid = pid, .kernel = name, .address = sample->address };
+	candidate.location = code_locations_find(candidates->locations, &found);
+	if (candidate.location == LOCATION_NONE || candidates->count == CANDIDATES_MAX)
+		candidates->uncertain = true;
+	else
+		candidates->items[candidates->count++] = candidate;
+}
+
 /* Finds the code that a process had at the sample's address in the interval. */
 static void find_of_process(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
 			    uint64_t device, uint32_t pid)
@@ -66,6 +134,7 @@ static void find_of_process(struct launch_candidates *candidates, const struct i
 	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
 	/* The address may be of the code whose base is not known: it is credited to no other. */
 	bool has_bases = bases && !bases->is_incomplete;
+	size_t before = candidates->count;
 	candidates->uncertain |= is_relative && bases && bases->is_incomplete;
 	for (uint32_t i = 0; i < (is_relative ? has_bases ? bases->count : 0 : 1); i++) {
 		uint64_t address =
@@ -76,6 +145,16 @@ static void find_of_process(struct launch_candidates *candidates, const struct i
 		for (size_t k = 0; k < count && k < CANDIDATES_MAX; k++)
 			add_candidate(candidates, &found[k], address);
 	}
+	if (candidates->count == before)
+		add_unplaced(candidates, sample, device, pid);
+}
+
+static bool has_candidate(const struct launch_candidates *candidates, uint32_t pid)
+{
+	for (size_t i = 0; i < candidates->count; i++)
+		if (candidates->items[i].pid == pid)
+			return true;
+	return false;
 }
 
 /* The same for all processes. A relative address applies only to processes with that base. */
@@ -96,6 +175,27 @@ static void find_of_all(struct launch_candidates *candidates, const struct iapro
 			if (!is_relative || instruction_bases_has(bases, found[k].pid, base))
 				add_candidate(candidates, &found[k], address);
 	}
+	const struct kernels *kernels = candidates->kernels;
+	for (size_t i = 0; i < kernels->owners.count; i++)
+		if (!has_candidate(candidates, kernels->owners.items[i].key))
+			add_unplaced(candidates, sample, device, kernels->owners.items[i].key);
+}
+
+/* Finds the code of the processes that the scheduler ran. Code of the others may be unknown. */
+static void find_of_busy(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
+			 uint64_t device)
+{
+	const struct busy_processes *busy = &candidates->busy;
+	size_t with_code = 0;
+	bool has_unplaced = false;
+	candidates->uncertain = busy->more;
+	for (size_t i = 0; i < busy->count; i++) {
+		size_t before = candidates->count;
+		find_of_process(candidates, sample, device, busy->items[i].pid);
+		with_code += candidates->count > before;
+		has_unplaced |= candidates->count > before && candidates->items[before].unplaced;
+	}
+	candidates->uncertain |= has_unplaced && with_code < busy->count;
 }
 
 /*
@@ -108,15 +208,12 @@ static void find_code(struct launch_candidates *candidates, const struct iaprof_
 	const struct busy_processes *busy = &candidates->busy;
 	candidates->count = 0;
 	candidates->uncertain = false;
-	if (sample->pid) {
+	if (sample->pid)
 		find_of_process(candidates, sample, device, sample->pid);
-	} else if (busy->count && busy->kind == IAPROF_ACTIVITY_SCHEDULER) {
-		candidates->uncertain = busy->more;
-		for (size_t i = 0; i < busy->count; i++)
-			find_of_process(candidates, sample, device, busy->items[i].pid);
-	} else {
+	else if (busy->count && busy->kind == IAPROF_ACTIVITY_SCHEDULER)
+		find_of_busy(candidates, sample, device);
+	else
 		find_of_all(candidates, sample, device);
-	}
 }
 
 enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates *candidates,
@@ -262,6 +359,14 @@ static bool may_have_been_busy(const struct launch_candidates *candidates, const
 	return busy_of(candidates, candidate->pid) > 0 || candidate->launched;
 }
 
+bool launch_candidates_are_placed(const struct launch_candidates *candidates)
+{
+	for (size_t i = 0; i < candidates->count; i++)
+		if (!candidates->items[i].unplaced)
+			return true;
+	return false;
+}
+
 static bool has_weight(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
 {
 	return candidate->weight > 0;
@@ -390,7 +495,8 @@ void launch_candidates_find(struct launch_candidates *candidates, const struct i
 	find_busy(candidates, sample);
 	find_code(candidates, sample);
 	for (size_t i = 0; i < candidates->count; i++) {
-		find_kernels(candidates, &candidates->items[i], sample);
+		if (!candidates->items[i].unplaced)
+			find_kernels(candidates, &candidates->items[i], sample);
 		find_launches(candidates, &candidates->items[i], sample);
 	}
 	if (candidates->count <= 1)

@@ -32,6 +32,7 @@ struct launch_candidate {
 	bool launched;   /* one of its kernels was launched in the interval */
 	bool shared;     /* a function called by several kernels: the running one is not known */
 	bool others;     /* kernels that call this function, launched before the interval, may still run */
+	bool unplaced;   /* unknown code that one of its kernels may be: unplaced_kernels.h */
 	size_t kernel_count;
 	uint32_t kernels[CANDIDATE_KERNELS_MAX];
 };
@@ -82,6 +83,9 @@ static inline void launch_candidates_refresh(struct launch_candidates *candidate
  * device was kept busy by processes without code there.
  */
 void launch_candidates_find(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample);
+
+/* Returns whether the code of a candidate is known, so that nothing that is announced later can show more. */
+bool launch_candidates_are_placed(const struct launch_candidates *candidates);
 
 /*
  * Finds the launches of one of a candidate's kernels (kernel: its position there), as kernels_shares(); none if other

@@ -398,8 +398,10 @@ IAPROF_ASSERT_SIZE(iaprof_record_code_object_unload, 24);
  * address and size are 0: the image, if there is one, has its code under its name. Kernels of the same name in
  * different code objects are different kernels. Sent after its CODE_OBJECT. A source that knows only the name of what
  * was launched announces a KERNEL without a code object and an address: its launches count for all kernels of the
- * process with this name that samples refer to in this way. The core keeps up to 262,144 ids, and forgets unused ones
- * of the process that has most of them; further ones are dropped, and reported at the end of the run.
+ * process with this name that samples refer to in this way. A sample by address whose code is not known is attributed
+ * to the process's kernels without an address that were launched before, in so far as this is the only explanation. The
+ * core keeps up to 262,144 ids, and forgets unused ones of the process that has most of them; further ones are dropped,
+ * and reported at the end of the run.
  */
 struct iaprof_record_kernel {
 	struct iaprof_record header;
