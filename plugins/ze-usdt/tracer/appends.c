@@ -96,6 +96,57 @@ static void launches_append(uintptr_t frame_pointer, ze_command_list_handle_t ha
 	}
 }
 
+/* A driver has few groups of queues of one kind. */
+#define QUEUE_GROUPS_MAX 16
+
+/* Returns whether the list may launch kernels; it may if nothing is known. */
+static bool list_may_compute(ze_command_list_handle_t handle)
+{
+	const struct level_zero *calls = &tracer.calls;
+	ze_command_queue_group_properties_t groups[QUEUE_GROUPS_MAX];
+	uint32_t count = QUEUE_GROUPS_MAX, ordinal;
+	ze_device_handle_t device;
+
+	for (unsigned i = 0; i < QUEUE_GROUPS_MAX; i++)
+		groups[i] = (ze_command_queue_group_properties_t){
+			.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES
+		};
+	if (!calls->zeCommandListGetDeviceHandle || !calls->zeCommandListGetOrdinal ||
+	    !calls->zeDeviceGetCommandQueueGroupProperties ||
+	    calls->zeCommandListGetDeviceHandle(handle, &device) != ZE_RESULT_SUCCESS ||
+	    calls->zeCommandListGetOrdinal(handle, &ordinal) != ZE_RESULT_SUCCESS ||
+	    calls->zeDeviceGetCommandQueueGroupProperties(device, &count, groups) != ZE_RESULT_SUCCESS ||
+	    ordinal >= count)
+		return true;
+	return groups[ordinal].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
+}
+
+static bool list_is_of_copy_engine(struct list *list, ze_command_list_handle_t handle, enum handle_owner owner)
+{
+	int engine = list ? atomic_load_explicit(&list->engine, memory_order_relaxed) : LIST_ENGINE_COMPUTE;
+
+	/* The loader's functions do not accept the driver's handles. */
+	if (engine == LIST_ENGINE_UNKNOWN && owner == HANDLES_LOADER) {
+		engine = list_may_compute(handle) ? LIST_ENGINE_COMPUTE : LIST_ENGINE_COPY;
+		atomic_store_explicit(&list->engine, engine, memory_order_relaxed);
+	}
+	return engine == LIST_ENGINE_COPY;
+}
+
+static void driver_kernel_append(uintptr_t frame_pointer, ze_command_list_handle_t handle, enum handle_owner owner,
+				 enum driver_kernel kernel)
+{
+	listeners_check();
+	struct thread *thread = thread_get();
+	struct list *list = appends_list(thread ? &thread->cache : NULL, handle, owner);
+
+	if (list_is_of_copy_engine(list, handle, owner))
+		return;
+	uint64_t recording = target_add(list, handle, owner, 1);
+	if (launches_are_reported())
+		launch_report(thread, &driver_kernels[kernel], 0, recording, stack_of(thread, frame_pointer));
+}
+
 /*
  * Without a profiler, launches are only counted, and only those of recordings: a later profiler misses them. Returns
  * false if more has to be done.
@@ -121,6 +172,14 @@ void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, en
 		return;
 	int error = errno;
 	launches_append(frame_pointer, list, owner, kernels, count);
+	errno = error;
+}
+
+void appends_driver_kernel(uintptr_t frame_pointer, ze_command_list_handle_t handle, enum handle_owner owner,
+			   enum driver_kernel kernel)
+{
+	int error = errno;
+	driver_kernel_append(frame_pointer, handle, owner, kernel);
 	errno = error;
 }
 

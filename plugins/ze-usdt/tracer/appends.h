@@ -7,6 +7,7 @@
 #ifndef ZE_TRACER_APPENDS_H
 #define ZE_TRACER_APPENDS_H
 
+#include "driver_kernels.h"
 #include "launch.h"
 
 /* Handles of a call that passed the loader, which may wrap the driver's, or of one that went to the driver directly. */
@@ -19,6 +20,11 @@ struct list *appends_list(struct registry_cache *cache, ze_command_list_handle_t
 /* Launches were appended to a list: reports them if a profiler is attached. */
 void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, enum handle_owner owner,
 		      const ze_kernel_handle_t *kernels, uint32_t count);
+
+/* A command was appended to a list for which the driver launches a kernel of its own, unless the list is a copy
+ * engine's. */
+void appends_driver_kernel(uintptr_t frame_pointer, ze_command_list_handle_t list, enum handle_owner owner,
+			   enum driver_kernel kernel);
 
 /* A launch in a recording has this kernel from now on. */
 void appends_changed_launch(uintptr_t frame_pointer, uint64_t recording, ze_kernel_handle_t kernel,

@@ -28,6 +28,8 @@ enum extension {
 	NEXT_COMMAND_WITH_KERNELS,
 	CHANGE_KERNELS,
 	LAUNCH_VARIABLE,
+	COPY_MEMORY,
+	FILL_MEMORY,
 	EXTENSION_COUNT
 };
 
@@ -35,13 +37,15 @@ enum extension {
 static void *functions[EXTENSION_COUNT];
 
 /*
- * A wrapper has up to six arguments. All are integers or pointers, so that each has a register or 8 bytes on the stack:
- * they are handed on as they came. order: the arguments in the order that the callback expects.
+ * A wrapper has up to nine arguments. All are integers or pointers, so that each has a register or 8 bytes on the
+ * stack: they are handed on as they came. order: the arguments in the order that the callback expects.
  */
 typedef uintptr_t argument;
-typedef ze_result_t extension_function(argument, argument, argument, argument, argument, argument);
+typedef ze_result_t extension_function(argument, argument, argument, argument, argument, argument, argument, argument,
+				       argument);
 #define WRAPPER(name, extension, before, after, ...)                                                                   \
-	static ze_result_t ZE_APICALL name(argument a, argument b, argument c, argument d, argument e, argument f)     \
+	static ze_result_t ZE_APICALL name(argument a, argument b, argument c, argument d, argument e, argument f,     \
+					   argument g, argument h, argument i)                                         \
 	{                                                                                                              \
 		extension_function *function =                                                                         \
 			(extension_function *)__atomic_load_n(&functions[extension], __ATOMIC_ACQUIRE);                \
@@ -50,7 +54,7 @@ typedef ze_result_t extension_function(argument, argument, argument, argument, a
                                                                                                                        \
 		if (prologue)                                                                                          \
 			prologue(order, ZE_RESULT_SUCCESS, NULL, NULL);                                                \
-		ze_result_t result = function(a, b, c, d, e, f);                                                       \
+		ze_result_t result = function(a, b, c, d, e, f, g, h, i);                                              \
 		if (epilogue)                                                                                          \
 			epilogue(order, result, NULL, NULL);                                                           \
 		return result;                                                                                         \
@@ -78,6 +82,8 @@ AFTER(next_command, NEXT_COMMAND, command_has_number, &a, &b, &c)
 AFTER(next_command_with_kernels, NEXT_COMMAND_WITH_KERNELS, command_has_number_and_kernels, &a, &b, &c, &d, &e)
 AFTER(change_kernels, CHANGE_KERNELS, kernels_changed, &a, &b, &c, &d)
 AFTER(launch_variable, LAUNCH_VARIABLE, launch_appended, &a, &b)
+AFTER(copy_memory, COPY_MEMORY, memory_copied, &a)
+AFTER(fill_memory, FILL_MEMORY, memory_filled, &a)
 
 static const struct {
 	const char *name;
@@ -104,6 +110,8 @@ static const struct {
 					(void *)next_command_with_kernels },
 	[CHANGE_KERNELS] = { "zeCommandListUpdateMutableCommandKernelsExp", (void *)change_kernels },
 	[LAUNCH_VARIABLE] = { "zexCommandListAppendVariableLaunchKernel", (void *)launch_variable },
+	[COPY_MEMORY] = { "zexCommandListAppendMemoryCopyWithParameters", (void *)copy_memory },
+	[FILL_MEMORY] = { "zexCommandListAppendMemoryFillWithParameters", (void *)fill_memory },
 };
 
 void extension_found(void *arguments, ze_result_t result, void *data, void **call_data)

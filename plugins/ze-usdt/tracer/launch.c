@@ -49,7 +49,7 @@ void launch_report(struct thread *thread, struct kernel *kernel, uintptr_t handl
 {
 	uint32_t epoch = atomic_load_explicit(&tracer.announcer.epoch, memory_order_relaxed), tag;
 
-	if (atomic_load_explicit(&kernel->prepared, memory_order_acquire) != epoch)
+	if (handle && atomic_load_explicit(&kernel->prepared, memory_order_acquire) != epoch)
 		announce_kernel(&tracer.announcer, kernel, handle);
 	/* NULL temporarily, while another thread destroys the kernel and a new one takes its place. */
 	const struct module *module = __atomic_load_n(&kernel->module, __ATOMIC_RELAXED);

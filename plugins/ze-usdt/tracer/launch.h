@@ -39,7 +39,7 @@ void listeners_check(void);
 
 /*
  * Reports a launch, after the kernel's module was announced: fires the probe, or counts the launch in memory. thread
- * may be NULL. recording 0: executes now.
+ * may be NULL. recording 0: executes now. handle 0: a kernel without one, of which nothing can be announced.
  */
 void launch_report(struct thread *thread, struct kernel *kernel, uintptr_t handle, uint64_t recording,
 		   struct stack_chain stack);

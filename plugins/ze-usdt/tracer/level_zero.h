@@ -94,6 +94,9 @@ typedef ze_result_t callback_register(zel_tracer_handle_t tracer, zel_tracer_reg
 typedef ze_result_t zelEnableTracingLayer_t(void);
 /* Since specification 1.10. */
 typedef ze_result_t zeCommandListIsImmediate_t(ze_command_list_handle_t list, ze_bool_t *immediate);
+/* Since specification 1.9. */
+typedef ze_result_t zeCommandListGetDeviceHandle_t(ze_command_list_handle_t list, ze_device_handle_t *device);
+typedef ze_result_t zeCommandListGetOrdinal_t(ze_command_list_handle_t list, uint32_t *ordinal);
 /* Extensions of Intel's driver (compute-runtime, level_zero/include/level_zero/driver_experimental). */
 typedef ze_result_t kernel_get_base_address(ze_kernel_handle_t kernel, uint64_t *address);
 typedef ze_result_t kernel_get_binary(ze_kernel_handle_t kernel, size_t *size, char *binary);
@@ -115,6 +118,9 @@ struct level_zero {
 	__typeof__(zetModuleGetDebugInfo) *zetModuleGetDebugInfo;
 	__typeof__(zeKernelGetName) *zeKernelGetName;
 	zeCommandListIsImmediate_t *zeCommandListIsImmediate;
+	zeCommandListGetDeviceHandle_t *zeCommandListGetDeviceHandle;
+	zeCommandListGetOrdinal_t *zeCommandListGetOrdinal;
+	__typeof__(zeDeviceGetCommandQueueGroupProperties) *zeDeviceGetCommandQueueGroupProperties;
 	list_get_graph *zeCommandListGetGraphExt;
 	list_is_capturing *zeCommandListIsGraphCaptureEnabledExt;
 	/* Since the first capture: number of drivers, and functions of the one that has graphs. */

@@ -16,10 +16,12 @@
 #define OPENCL_LOADER "libOpenCL.so"
 
 #define OPENCL_SUCCESS 0
+#define OPENCL_MEMORY_BUFFER 0x10f0
 #define OPENCL_DEVICE_TYPE_ALL UINT64_C(0xffffffff)
 
 enum opencl_query {
 	OPENCL_DEVICE_VERSION = 0x102f,
+	OPENCL_MEMORY_TYPE = 0x1100,
 	OPENCL_PROGRAM_REFERENCE_COUNT = 0x1160,
 	OPENCL_PROGRAM_BINARY_SIZES = 0x1165,
 	OPENCL_PROGRAM_BINARIES = 0x1166,
@@ -38,6 +40,7 @@ struct opencl_object {
 enum opencl_dispatch {
 	OPENCL_DISPATCH_GET_DEVICES = 2,
 	OPENCL_DISPATCH_GET_DEVICE_INFO = 3,
+	OPENCL_DISPATCH_GET_MEMORY_INFO = 20,
 	OPENCL_DISPATCH_GET_PROGRAM_INFO = 32,
 	OPENCL_DISPATCH_GET_KERNEL_INFO = 39,
 };
@@ -54,10 +57,33 @@ typedef void *opencl_get_extension(const char *name);
 /* Numbers of the traced functions. */
 enum opencl_function {
 	OPENCL_BUILD_PROGRAM = 0,
+	OPENCL_COPY_BUFFER = 31,
+	OPENCL_COPY_BUFFER_RECT = 32,
+	OPENCL_COPY_BUFFER_TO_IMAGE = 33,
+	OPENCL_COPY_IMAGE = 34,
+	OPENCL_COPY_IMAGE_TO_BUFFER = 35,
+	OPENCL_FILL_BUFFER = 36,
+	OPENCL_FILL_IMAGE = 37,
+	OPENCL_MAP_BUFFER = 38,
+	OPENCL_MAP_IMAGE = 39,
 	OPENCL_ENQUEUE_ND_RANGE = 43,
+	OPENCL_READ_BUFFER = 45,
+	OPENCL_READ_BUFFER_RECT = 46,
+	OPENCL_READ_IMAGE = 47,
+	OPENCL_SVM_MAP = 50,
+	OPENCL_SVM_FILL = 51,
+	OPENCL_SVM_COPY = 52,
+	OPENCL_SVM_UNMAP = 54,
 	OPENCL_ENQUEUE_TASK = 55,
+	OPENCL_UNMAP = 56,
+	OPENCL_WRITE_BUFFER = 58,
+	OPENCL_WRITE_BUFFER_RECT = 59,
+	OPENCL_WRITE_IMAGE = 60,
 	OPENCL_RELEASE_KERNEL = 93,
 	OPENCL_RELEASE_PROGRAM = 94,
+	OPENCL_MEMSET = 132,           /* of clEnqueueMemsetINTEL() */
+	OPENCL_MEM_FILL = 133,         /* of clEnqueueMemFillINTEL() */
+	OPENCL_MEM_COPY = 134,         /* of clEnqueueMemcpyINTEL() */
 	OPENCL_ENQUEUE_ND_COUNT = 153, /* of clEnqueueNDCountKernelINTEL() */
 };
 
@@ -77,9 +103,9 @@ typedef int32_t opencl_tracing_create(struct opencl_object *device, opencl_callb
 typedef int32_t opencl_tracing_set(struct opencl_tracing *tracing, int32_t function, uint32_t enable);
 typedef int32_t opencl_tracing_change(struct opencl_tracing *tracing); /* enable, destroy */
 
-/* The driver's functions that the tracer calls for programs and kernels. */
+/* The driver's functions that the tracer calls for programs, kernels and memory objects. */
 struct opencl {
-	opencl_get_info *program_info, *kernel_info;
+	opencl_get_info *program_info, *kernel_info, *memory_info;
 };
 
 #endif

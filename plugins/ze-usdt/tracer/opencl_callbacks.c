@@ -7,12 +7,40 @@
 
 #include <errno.h>
 
+#include "driver_kernels.h"
 #include "launch.h"
 #include "opencl_queries.h"
 
 static const enum opencl_function functions[] = {
-	OPENCL_BUILD_PROGRAM,  OPENCL_ENQUEUE_ND_RANGE, OPENCL_ENQUEUE_TASK,
-	OPENCL_RELEASE_KERNEL, OPENCL_RELEASE_PROGRAM,  OPENCL_ENQUEUE_ND_COUNT,
+	OPENCL_BUILD_PROGRAM,
+	OPENCL_COPY_BUFFER,
+	OPENCL_COPY_BUFFER_RECT,
+	OPENCL_COPY_BUFFER_TO_IMAGE,
+	OPENCL_COPY_IMAGE,
+	OPENCL_FILL_BUFFER,
+	OPENCL_FILL_IMAGE,
+	OPENCL_MAP_BUFFER,
+	OPENCL_COPY_IMAGE_TO_BUFFER,
+	OPENCL_MAP_IMAGE,
+	OPENCL_ENQUEUE_ND_RANGE,
+	OPENCL_READ_BUFFER,
+	OPENCL_READ_BUFFER_RECT,
+	OPENCL_READ_IMAGE,
+	OPENCL_SVM_MAP,
+	OPENCL_SVM_FILL,
+	OPENCL_SVM_COPY,
+	OPENCL_SVM_UNMAP,
+	OPENCL_ENQUEUE_TASK,
+	OPENCL_UNMAP,
+	OPENCL_WRITE_BUFFER,
+	OPENCL_WRITE_BUFFER_RECT,
+	OPENCL_WRITE_IMAGE,
+	OPENCL_RELEASE_KERNEL,
+	OPENCL_RELEASE_PROGRAM,
+	OPENCL_MEMSET,
+	OPENCL_MEM_FILL,
+	OPENCL_MEM_COPY,
+	OPENCL_ENQUEUE_ND_COUNT,
 };
 
 const enum opencl_function *opencl_functions(size_t *count)
@@ -24,6 +52,11 @@ const enum opencl_function *opencl_functions(size_t *count)
 static uintptr_t argument(const struct opencl_call *call, unsigned index)
 {
 	return *(const uintptr_t *)call->arguments[index];
+}
+
+static bool has_mapped(const struct opencl_call *call)
+{
+	return call->is_exit && call->result && *(void *const *)call->result;
 }
 
 static bool has_succeeded(const struct opencl_call *call)
@@ -46,6 +79,60 @@ __attribute__((noinline)) static void kernel_launched(uintptr_t frame_pointer, u
 	if (thread)
 		stack = stack_take(&tracer.stacks, thread->stacks, frame_pointer, &thread->trace);
 	launch_report(thread, kernel, handle, 0, stack);
+}
+
+/* A call for which the driver launches a kernel of its own, unless the processor or a copy engine serves it. */
+__attribute__((noinline)) static void driver_kernel_launched(uintptr_t frame_pointer, enum driver_kernel kernel)
+{
+	listeners_check();
+	if (!launches_are_reported())
+		return;
+	struct thread *thread = thread_get();
+	struct stack_chain stack = { 0 };
+	if (thread)
+		stack = stack_take(&tracer.stacks, thread->stacks, frame_pointer, &thread->trace);
+	launch_report(thread, &driver_kernels[kernel], 0, 0, stack);
+}
+
+/* Returns the kernel that a successful call may have launched, DRIVER_KERNELS if none. */
+static enum driver_kernel driver_kernel_of(int32_t function, const struct opencl_call *call)
+{
+	bool is_map = function == OPENCL_MAP_BUFFER || function == OPENCL_MAP_IMAGE;
+
+	if (is_map ? !has_mapped(call) : !has_succeeded(call))
+		return DRIVER_KERNELS;
+	switch (function) {
+	case OPENCL_FILL_BUFFER:
+	case OPENCL_SVM_FILL:
+	case OPENCL_MEMSET:
+	case OPENCL_MEM_FILL:
+		return DRIVER_MEMORY_FILL;
+	case OPENCL_COPY_BUFFER:
+	case OPENCL_COPY_BUFFER_RECT:
+	case OPENCL_MAP_BUFFER:
+	case OPENCL_READ_BUFFER:
+	case OPENCL_READ_BUFFER_RECT:
+	case OPENCL_WRITE_BUFFER:
+	case OPENCL_WRITE_BUFFER_RECT:
+	case OPENCL_SVM_MAP:
+	case OPENCL_SVM_UNMAP:
+	case OPENCL_SVM_COPY:
+	case OPENCL_MEM_COPY:
+		return DRIVER_MEMORY_COPY;
+	case OPENCL_FILL_IMAGE:
+		return DRIVER_IMAGE_FILL;
+	case OPENCL_COPY_BUFFER_TO_IMAGE:
+	case OPENCL_COPY_IMAGE:
+	case OPENCL_COPY_IMAGE_TO_BUFFER:
+	case OPENCL_MAP_IMAGE:
+	case OPENCL_READ_IMAGE:
+	case OPENCL_WRITE_IMAGE:
+		return DRIVER_IMAGE_COPY;
+	case OPENCL_UNMAP:
+		return opencl_is_image(&tracer.opencl, argument(call, 1)) ? DRIVER_IMAGE_COPY : DRIVER_MEMORY_COPY;
+	default:
+		return DRIVER_KERNELS;
+	}
 }
 
 static void program_ends(uintptr_t handle)
@@ -113,6 +200,11 @@ void opencl_called(int32_t function, struct opencl_call *call, void *data)
 			program_releasing(argument(call, 0));
 		break;
 	default:
+		if (launches_have_profiler()) {
+			enum driver_kernel kernel = driver_kernel_of(function, call);
+			if (kernel != DRIVER_KERNELS)
+				driver_kernel_launched((uintptr_t)__builtin_frame_address(0), kernel);
+		}
 		break;
 	}
 	errno = error;

@@ -73,6 +73,14 @@ bool opencl_kernel_address(const struct opencl *calls, uintptr_t kernel, uint64_
 	return object_query(calls->kernel_info, kernel, OPENCL_KERNEL_GPU_ADDRESS, address, sizeof *address);
 }
 
+bool opencl_is_image(const struct opencl *calls, uintptr_t memory)
+{
+	uint32_t type = OPENCL_MEMORY_BUFFER;
+
+	return object_query(calls->memory_info, memory, OPENCL_MEMORY_TYPE, &type, sizeof type) &&
+	       type != OPENCL_MEMORY_BUFFER;
+}
+
 static bool is_last(opencl_get_info *info, uintptr_t handle, enum opencl_query query)
 {
 	uint32_t count = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tracer asks Intel's OpenCL driver about programs and kernels. Handles are cl_program and cl_kernel. */
+/* What the tracer asks Intel's OpenCL driver about programs and kernels. Handles are cl_program, cl_kernel and cl_mem.
+ */
 #ifndef ZE_TRACER_OPENCL_QUERIES_H
 #define ZE_TRACER_OPENCL_QUERIES_H
 
@@ -20,6 +21,9 @@ char *opencl_kernel_name(const struct opencl *calls, uintptr_t kernel);
 /* Returns 0 if it is not known. */
 uintptr_t opencl_kernel_program(const struct opencl *calls, uintptr_t kernel);
 bool opencl_kernel_address(const struct opencl *calls, uintptr_t kernel, uint64_t *address);
+
+/* Returns whether a memory object (cl_mem) is an image. */
+bool opencl_is_image(const struct opencl *calls, uintptr_t memory);
 
 /* These return whether the program's next release destroys the object. */
 bool opencl_kernel_is_last(const struct opencl *calls, uintptr_t kernel);

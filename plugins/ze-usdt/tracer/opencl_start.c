@@ -74,6 +74,7 @@ static int begin(const struct opencl_driver *driver, void *(*find)(void *library
 		return -ENOSYS;
 	tracer.opencl = (struct opencl){
 		.program_info = (opencl_get_info *)device->functions[OPENCL_DISPATCH_GET_PROGRAM_INFO],
+		.memory_info = (opencl_get_info *)device->functions[OPENCL_DISPATCH_GET_MEMORY_INFO],
 		.kernel_info = (opencl_get_info *)device->functions[OPENCL_DISPATCH_GET_KERNEL_INFO],
 	};
 	int error = tracer_prepare(find, left_out, sizeof left_out / sizeof *left_out);

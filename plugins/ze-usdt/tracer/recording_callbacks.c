@@ -36,6 +36,21 @@ CALLBACK(launches_appended)
 				 *parameters->kernels, *parameters->count);
 }
 
+#define DRIVER_KERNEL(callback, kernel)                                                                                \
+	CALLBACK(callback)                                                                                             \
+	{                                                                                                              \
+		const struct append_parameters *parameters = arguments;                                                \
+                                                                                                                       \
+		(void)call_data;                                                                                       \
+		if (result == ZE_RESULT_SUCCESS)                                                                       \
+			appends_driver_kernel((uintptr_t)__builtin_frame_address(0), *parameters->list,                \
+					      owner_of(data), kernel);                                                 \
+	}
+DRIVER_KERNEL(memory_filled, DRIVER_MEMORY_FILL)
+DRIVER_KERNEL(memory_copied, DRIVER_MEMORY_COPY)
+DRIVER_KERNEL(image_copied, DRIVER_IMAGE_COPY)
+DRIVER_KERNEL(timestamps_queried, DRIVER_KERNEL_TIMESTAMPS)
+
 CALLBACK(lists_executed)
 {
 	const struct execute_parameters *parameters = arguments;

@@ -143,6 +143,7 @@ struct list *registry_add_list(struct registry *registry, uintptr_t handle, uint
 	struct list *list = pointer_map_find(&registry->lists, handle);
 	if (list) {
 		list_begin(list, recording);
+		atomic_store_explicit(&list->engine, LIST_ENGINE_UNKNOWN, memory_order_relaxed);
 		atomic_store_explicit(&list->capture, 0, memory_order_relaxed);
 	} else {
 		list = TAKE(registry->free_lists);

@@ -51,9 +51,13 @@ struct changeable_launch {
 	uint64_t recording;
 };
 
+/* What executes a list's fills and copies: a kernel, or a copy engine. */
+enum list_engine { LIST_ENGINE_UNKNOWN, LIST_ENGINE_COMPUTE, LIST_ENGINE_COPY };
+
 struct list {
 	struct list *next_free;
 	uintptr_t handle;
+	_Atomic int engine;            /* enum list_engine */
 	_Atomic uint64_t recording;    /* 0: immediate */
 	_Atomic uint64_t launches;     /* in the recording, ZE_LAUNCHES_UNKNOWN: and earlier ones */
 	_Atomic uint64_t next_command; /* number of the next launch, whose kernel may be changed; 0: may not */

@@ -64,6 +64,9 @@ static void calls_find(struct level_zero *calls, void *library, void *(*find)(vo
 	FIND(zetModuleGetDebugInfo);
 	FIND(zeKernelGetName);
 	FIND(zeCommandListIsImmediate);
+	FIND(zeCommandListGetDeviceHandle);
+	FIND(zeCommandListGetOrdinal);
+	FIND(zeDeviceGetCommandQueueGroupProperties);
 	FIND(zeCommandListGetGraphExt);
 	FIND(zeCommandListIsGraphCaptureEnabledExt);
 #undef FIND
