@@ -57,6 +57,11 @@ static bool is_in_driver(uint64_t address)
 	return false;
 }
 
+static bool is_in(const struct range *range, const void *address)
+{
+	return (uintptr_t)address >= range->start && (uintptr_t)address < range->end;
+}
+
 void same_class_find(const void *first, const void *second, const char *driver, void (*visit)(void *object))
 {
 	static uint64_t memory[CHUNK / sizeof(uint64_t)];
@@ -74,7 +79,8 @@ void same_class_find(const void *first, const void *second, const char *driver, 
 		exit(1);
 	}
 	for (unsigned i = 0; i < range_count; i++) {
-		if (!ranges[i].is_data)
+		/* Not the copies that are made here. */
+		if (!ranges[i].is_data || is_in(&ranges[i], memory) || is_in(&ranges[i], one))
 			continue;
 		for (uint64_t at = ranges[i].start; at < ranges[i].end; at += CHUNK - 2 * REACH) {
 			size_t left = ranges[i].end - at, size = memory_read(at, memory, left < CHUNK ? left : CHUNK);
