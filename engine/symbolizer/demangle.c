@@ -20,6 +20,13 @@
  */
 #define MANGLED_LENGTH_MAX 4096
 
+/*
+ * A function with the name of a type's description (_ZTS) is a kernel, which compilers name by a type: it is shown as
+ * the type.
+ */
+#define TYPE_NAME_SYMBOL "_ZTS"
+#define TYPE_NAME_PREFIX "typeinfo name for "
+
 struct output {
 	char *text;
 	size_t length;
@@ -80,5 +87,11 @@ size_t demangle(const char *name, char text[DEMANGLE_LENGTH_MAX + 1])
 	if (!append_within_limit(mangled, name + mangled_length, &output))
 		return 0;
 	text[output.length] = '\0';
+	size_t prefix_length = strlen(TYPE_NAME_PREFIX);
+	if (strncmp(name, TYPE_NAME_SYMBOL, strlen(TYPE_NAME_SYMBOL)) == 0 &&
+	    strncmp(text, TYPE_NAME_PREFIX, prefix_length) == 0) {
+		output.length -= prefix_length;
+		memmove(text, text + prefix_length, output.length + 1);
+	}
 	return output.length;
 }

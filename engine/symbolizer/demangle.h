@@ -9,6 +9,7 @@
 
 /*
  * Writes the demangled form of a symbol's name into text and returns its length; 0: not a mangled name, or malformed or
- * too long. Like perf, omits function parameters and the hash of Rust names.
+ * too long. Like perf, omits function parameters and the hash of Rust names. The name of a type, which kernels have, is
+ * the type.
  */
 size_t demangle(const char *name, char text[DEMANGLE_LENGTH_MAX + 1]);

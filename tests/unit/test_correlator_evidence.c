@@ -29,6 +29,15 @@ TEST(code_that_is_loaded_again_is_launched_by_its_newest_callers)
 	}
 }
 
+/* As that of one with an image is. */
+TEST(the_name_of_a_kernel_without_an_image_is_a_type)
+{
+	take_launches(10, take_kernel(10, "_ZTS5scaleIfE", BASE + 0x1000, SECOND), 'a', 1, SECOND, SECOND);
+	take_relative(0x1000, 50, SECOND, SECOND + 100 * MILLISECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;scale<float>;0x0"), 100);
+}
+
 TEST(a_long_kernel_is_of_its_last_launch_also_where_it_is_loaded_again)
 {
 	uint32_t before = take_kernel(10, "add", BASE + 0x1000, SECOND);
