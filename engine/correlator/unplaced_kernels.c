@@ -10,6 +10,8 @@ static bool may_run(struct kernels *kernels, uint32_t position, const struct iap
 	const struct kernel *kernel = &kernels->items.items[position];
 	const struct kernel_share *shares;
 	bool in_time = false;
+	if (kernel->ended < sample->begin)
+		return false;
 	if (launch_history_were_before(kernel, sample->begin, LAUNCH_RUNS_FOR) ||
 	    (kernel->dropped && kernel->dropped + LAUNCH_RUNS_FOR > sample->begin))
 		return true;

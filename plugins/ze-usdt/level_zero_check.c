@@ -223,15 +223,20 @@ static void processes_check(const struct iaprof_host *host)
 	if (found > PROCESSES_SHOWN)
 		host->check_item(host, IAPROF_CHECK_LIMITED, "other programs",
 				 "%" PRIu32 " more use Level Zero or OpenCL", found - PROCESSES_SHOWN);
-	/* Whether code has line information is known only when it is loaded. */
-	if (found)
-		host->check_item(host, IAPROF_CHECK_LIMITED, "source lines of GPU code",
-				 "only for code compiled with -gline-tables-only or -g, as an option of icpx, ocloc "
-				 "-options or clBuildProgram()");
-	else
+	if (!found) {
 		host->check_item(
 			host, IAPROF_CHECK_GOOD, "running programs",
 			"none uses Level Zero or OpenCL; those that iaprof starts are traced from their first launch");
+		return;
+	}
+	/* Whether code has line information is known only when it is loaded. */
+	host->check_item(host, IAPROF_CHECK_LIMITED, "source lines of GPU code",
+			 "only for code compiled with -gline-tables-only or -g, as an option of icpx, ocloc "
+			 "-options or clBuildProgram()");
+	host->check_item(
+		host, IAPROF_CHECK_LIMITED, "names of GPU code",
+		"none for the GPU's system routine (SIP) and for Mesa drivers; fills and copies share one where "
+		"samples do not show which of them ran");
 }
 
 /* Yama's values: Documentation/admin-guide/LSM/Yama.rst in Linux. */

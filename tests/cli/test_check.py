@@ -63,7 +63,8 @@ def running():
         found = items('ze-usdt:tracer=yes')[f'process {pid} (program)']
         equal([state for state, _ in found], ['limited'], 'states')
         require(f'-p {pid} -s ze-usdt:tracer=inject' in found[0][1], found)
-        require('source lines of GPU code' in items('ze-usdt'), 'nothing of source lines')
+        for name in 'source lines of GPU code', 'names of GPU code':
+            require(name in items('ze-usdt'), f'nothing of {name}')
     require(not any(f'process {pid} ' in name for name in items('ze-usdt')), 'a process that has ended')
 
 

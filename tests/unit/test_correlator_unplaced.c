@@ -172,6 +172,18 @@ TEST(what_is_known_of_an_address_ends_with_the_program)
 	ck_assert_uint_eq(sum("after;site_c;-;[copy]"), 100);
 }
 
+/* What has ended runs nothing any more. */
+TEST(kernels_of_programs_that_have_ended_are_not_considered)
+{
+	take_process(20, IAPROF_PROCESS_FORK, "ended", SECOND);
+	take_launches(20, take_unplaced(20, "[copy]", SECOND), 'c', 1, 2 * SECOND, 2 * SECOND);
+	take_process(20, IAPROF_PROCESS_EXIT, "", 3 * SECOND);
+	take_launches(10, take_unplaced(10, "[fill]", SECOND), 'f', 1, 4 * SECOND, 4 * SECOND);
+	take_relative(UNKNOWN, 50, 5 * SECOND, 5 * SECOND + 100 * MILLISECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;site_f;-;[fill]"), 100);
+}
+
 /* More kernels than can be told apart. _i: one more than that. */
 TEST_LOOP(many_kernels_without_an_address_are_unknown_code, 0, 2)
 {
