@@ -266,11 +266,12 @@ static void match(struct correlator *correlator, const struct iaprof_record_stal
 			saturating_add(correlator->statistics.out_of_memory, attribution_total(sample));
 }
 
-static void find_candidates(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
+static void find_candidates(struct correlator *correlator, const struct iaprof_record_stall_sample *sample, bool waits)
 {
 	if (correlator->is_stale)
 		launch_candidates_refresh(&correlator->candidates);
 	correlator->is_stale = false;
+	correlator->candidates.waits = waits;
 	launch_candidates_find(&correlator->candidates, sample);
 }
 
@@ -282,8 +283,8 @@ static bool take_unmatched(void *context, const struct iaprof_record *record)
 	bool waits = may_wait(correlator, sample);
 	if (waits && !correlator->code_is_new)
 		return false;
-	find_candidates(correlator, sample);
-	if (waits && !launch_candidates_are_placed(&correlator->candidates))
+	find_candidates(correlator, sample, waits);
+	if (!correlator->candidates.count && waits)
 		return false;
 	match(correlator, sample);
 	return true;
@@ -292,10 +293,14 @@ static bool take_unmatched(void *context, const struct iaprof_record *record)
 void correlator_take_sample(struct correlator *correlator, const struct iaprof_record_stall_sample *sample)
 {
 	correlator->statistics.samples = saturating_add(correlator->statistics.samples, attribution_total(sample));
-	find_candidates(correlator, sample);
-	if (launch_candidates_are_placed(&correlator->candidates) || !may_wait(correlator, sample) ||
-	    !record_store_add(&correlator->unmatched, &sample->header))
-		match(correlator, sample);
+	bool waits = may_wait(correlator, sample);
+	find_candidates(correlator, sample, waits);
+	if (!correlator->candidates.count && waits) {
+		if (record_store_add(&correlator->unmatched, &sample->header))
+			return;
+		find_candidates(correlator, sample, false);
+	}
+	match(correlator, sample);
 }
 
 void correlator_take_job(struct correlator *correlator, const struct iaprof_record_job *job)

@@ -134,7 +134,6 @@ static void find_of_process(struct launch_candidates *candidates, const struct i
 	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
 	/* The address may be of the code whose base is not known: it is credited to no other. */
 	bool has_bases = bases && !bases->is_incomplete;
-	size_t before = candidates->count;
 	candidates->uncertain |= is_relative && bases && bases->is_incomplete;
 	for (uint32_t i = 0; i < (is_relative ? has_bases ? bases->count : 0 : 1); i++) {
 		uint64_t address =
@@ -145,16 +144,6 @@ static void find_of_process(struct launch_candidates *candidates, const struct i
 		for (size_t k = 0; k < count && k < CANDIDATES_MAX; k++)
 			add_candidate(candidates, &found[k], address);
 	}
-	if (candidates->count == before)
-		add_unplaced(candidates, sample, device, pid);
-}
-
-static bool has_candidate(const struct launch_candidates *candidates, uint32_t pid)
-{
-	for (size_t i = 0; i < candidates->count; i++)
-		if (candidates->items[i].pid == pid)
-			return true;
-	return false;
 }
 
 /* The same for all processes. A relative address applies only to processes with that base. */
@@ -175,27 +164,42 @@ static void find_of_all(struct launch_candidates *candidates, const struct iapro
 			if (!is_relative || instruction_bases_has(bases, found[k].pid, base))
 				add_candidate(candidates, &found[k], address);
 	}
-	const struct kernels *kernels = candidates->kernels;
-	for (size_t i = 0; i < kernels->owners.count; i++)
-		if (!has_candidate(candidates, kernels->owners.items[i].key))
-			add_unplaced(candidates, sample, device, kernels->owners.items[i].key);
 }
 
-/* Finds the code of the processes that the scheduler ran. Code of the others may be unknown. */
-static void find_of_busy(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
-			 uint64_t device)
+static bool has_candidate(const struct launch_candidates *candidates, uint32_t pid)
+{
+	for (size_t i = 0; i < candidates->count; i++)
+		if (candidates->items[i].pid == pid)
+			return true;
+	return false;
+}
+
+static bool is_scheduled(const struct busy_processes *busy)
+{
+	return busy->count && busy->kind == IAPROF_ACTIVITY_SCHEDULER;
+}
+
+/*
+ * Adds kernels without an address of the processes that have no code at the sample's address. If the scheduler ran some
+ * that have neither, their code may be unknown.
+ */
+static void find_unplaced(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample,
+			  uint64_t device)
 {
 	const struct busy_processes *busy = &candidates->busy;
-	size_t with_code = 0;
-	bool has_unplaced = false;
-	candidates->uncertain = busy->more;
-	for (size_t i = 0; i < busy->count; i++) {
-		size_t before = candidates->count;
-		find_of_process(candidates, sample, device, busy->items[i].pid);
-		with_code += candidates->count > before;
-		has_unplaced |= candidates->count > before && candidates->items[before].unplaced;
+	const struct kernels *kernels = candidates->kernels;
+	size_t placed = candidates->count;
+	bool is_of_busy = !sample->pid && is_scheduled(busy), others = false;
+	size_t count = sample->pid ? 1 : is_of_busy ? busy->count : kernels->owners.count;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t pid = sample->pid  ? sample->pid
+			       : is_of_busy ? busy->items[i].pid
+					    : kernels->owners.items[i].key;
+		if (!has_candidate(candidates, pid))
+			add_unplaced(candidates, sample, device, pid);
+		others |= is_of_busy && !has_candidate(candidates, pid);
 	}
-	candidates->uncertain |= has_unplaced && with_code < busy->count;
+	candidates->uncertain |= others && candidates->count > placed;
 }
 
 /*
@@ -208,12 +212,18 @@ static void find_code(struct launch_candidates *candidates, const struct iaprof_
 	const struct busy_processes *busy = &candidates->busy;
 	candidates->count = 0;
 	candidates->uncertain = false;
-	if (sample->pid)
+	if (sample->pid) {
 		find_of_process(candidates, sample, device, sample->pid);
-	else if (busy->count && busy->kind == IAPROF_ACTIVITY_SCHEDULER)
-		find_of_busy(candidates, sample, device);
-	else
+	} else if (is_scheduled(busy)) {
+		candidates->uncertain = busy->more;
+		for (size_t i = 0; i < busy->count; i++)
+			find_of_process(candidates, sample, device, busy->items[i].pid);
+	} else {
 		find_of_all(candidates, sample, device);
+	}
+	/* What is announced later may show more. */
+	if (candidates->count || !candidates->waits)
+		find_unplaced(candidates, sample, device);
 }
 
 enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates *candidates,
@@ -357,14 +367,6 @@ static void keep_candidates(struct launch_candidates *candidates,
 static bool may_have_been_busy(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
 {
 	return busy_of(candidates, candidate->pid) > 0 || candidate->launched;
-}
-
-bool launch_candidates_are_placed(const struct launch_candidates *candidates)
-{
-	for (size_t i = 0; i < candidates->count; i++)
-		if (!candidates->items[i].unplaced)
-			return true;
-	return false;
 }
 
 static bool has_weight(const struct launch_candidates *candidates, const struct launch_candidate *candidate)

@@ -45,6 +45,8 @@ struct launch_candidates {
 	struct code_locations *locations;
 	struct device_activity *activity;
 
+	bool waits; /* the sample waits if no code is known: some may be announced, and kernels be launched, late */
+
 	struct launch_candidate items[CANDIDATES_MAX];
 	size_t count;
 	bool uncertain; /* other, unknown or hardly less likely candidates exist */
@@ -83,9 +85,6 @@ static inline void launch_candidates_refresh(struct launch_candidates *candidate
  * device was kept busy by processes without code there.
  */
 void launch_candidates_find(struct launch_candidates *candidates, const struct iaprof_record_stall_sample *sample);
-
-/* Returns whether the code of a candidate is known, so that nothing that is announced later can show more. */
-bool launch_candidates_are_placed(const struct launch_candidates *candidates);
 
 /*
  * Finds the launches of one of a candidate's kernels (kernel: its position there), as kernels_shares(); none if other

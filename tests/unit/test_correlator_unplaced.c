@@ -110,6 +110,19 @@ TEST(samples_wait_for_their_code_before_they_are_of_a_kernel_without_an_address)
 	ck_assert_uint_eq(sum("first;site_a;-;add"), 100);
 }
 
+/* Launches that are reported late, as by a busy machine: until then nothing is concluded from the samples. */
+TEST(late_launches_explain_samples_that_wait)
+{
+	take_add(10);
+	take_relative(UNKNOWN, 50, 4 * SECOND, 4 * SECOND + 100 * MILLISECOND);
+	tell(5 * SECOND);
+	synchronize(5 * SECOND);
+	take_launches(10, take_unplaced(10, "[fill]", 4 * SECOND), 'f', 1, 4 * SECOND, 4 * SECOND);
+	synchronize(5 * SECOND + MILLISECOND);
+	finish(100, 0, 0);
+	ck_assert_uint_eq(sum("first;site_f;-;[fill]"), 100);
+}
+
 /* Somebody else's kernel at the address, launched as often: it may be either. */
 TEST(a_kernel_with_an_address_of_another_process_shares_the_samples)
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest newest
 # lab: module xe
-# lab: seconds 900
+# lab: seconds 1800
 # lab: runtime
 # lab: covers plugins/ze-usdt/** engine/correlator/** tests/lab/flame_graph/** tests/lab/level_zero/** tests/lab/opencl/**
 """Rows in kernels inside Intel's driver are credited to the fills, copies and queries that it runs them for, and to no other
@@ -175,5 +175,5 @@ if not os.environ.get('LAB_CHROOT'):
     print('there is no chroot with Intel\'s runtime')
     sys.exit(77)
 # What they are about is in others, too.
-LONG = {'regular lists', 'copies after fills'}
+LONG = {'regular lists', 'copies after fills', 'lnl: OpenCL'}
 sys.exit(run(list(CASES.items()), long=LONG) != 0)
