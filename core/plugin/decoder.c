@@ -85,23 +85,22 @@ void decoder_code_close(struct decoder_code *code)
 	free(code);
 }
 
-bool decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction)
+int decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction)
 {
 	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
 	CLEANUP(plugin_call_end)
 	struct plugin_call before = call_begin(code->decoder, "code_decode");
 	*instruction = (struct iaprof_code_instruction){ .struct_size = sizeof *instruction };
-	bool found =
-		!plugin->code_decode(code->decoder->host, code->decoder->memory, code->opened, offset, instruction);
+	int result = plugin->code_decode(code->decoder->host, code->decoder->memory, code->opened, offset, instruction);
 	/* Results of plugins are checked. */
-	if (found && instruction->mnemonic && instruction->size && offset < code->size &&
+	if (!result && instruction->mnemonic && instruction->size && offset < code->size &&
 	    instruction->size <= code->size - offset) {
 		instruction->waits[sizeof instruction->waits - 1] = '\0';
 		instruction->text[sizeof instruction->text - 1] = '\0';
-		return true;
+		return 0;
 	}
 	*instruction = (struct iaprof_code_instruction){ .struct_size = sizeof *instruction };
-	return false;
+	return result < 0 ? result : -EPROTO;
 }
 
 size_t decoder_code_producers(struct decoder_code *code, uint64_t offset, struct iaprof_producer *producers,

@@ -48,8 +48,11 @@ struct decoder_code *decoder_code_open(struct decoder *decoder, const struct iap
 /* NULL is allowed. */
 void decoder_code_close(struct decoder_code *code);
 
-/* Decodes the instruction that begins at an offset. Returns false and zeroes instruction if none does. */
-bool decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction);
+/*
+ * Decodes the instruction that begins at an offset. Returns 0; or zeroes instruction, and returns -EINVAL if none does,
+ * or another negative errno.
+ */
+int decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction);
 /*
  * Finds the producers of the instruction at an offset and stores at most capacity of them. Returns their number, which
  * may exceed capacity; 0 if there are none or they are not known; in the latter case flags contain

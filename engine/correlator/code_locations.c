@@ -134,6 +134,7 @@ static uint32_t add_of_image(struct code_locations *locations, const struct loca
 					      .first = (uint32_t)locations->frame_ids.count,
 					      .function = intern_own_text(locations->intern, function->name),
 					      .is_kernel = function->is_kernel,
+					      .is_undecodable = found.is_undecodable,
 					      .function_offset = key->address - function->address };
 	bool complete = push_callers(locations, &location, code, function);
 	size_t count = code_place_frames(&found, key->address, frames);

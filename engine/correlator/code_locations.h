@@ -34,6 +34,7 @@ struct resolved_location {
 	uint32_t offset;                     /* frame; FRAME_NONE if none */
 	uint32_t function;                   /* string id of the kernel's or function's name, as in the symbol table */
 	bool is_kernel;                      /* function can be launched */
+	bool is_undecodable;                 /* no instruction begins here: nothing can have run */
 	uint64_t function_offset;            /* bytes from its start */
 	uint32_t first_caller, caller_count; /* names of the kernels that can reach the function; none: not known */
 };

@@ -48,6 +48,10 @@ static void add_candidate(struct launch_candidates *candidates, const struct dev
 	uint32_t location = code_locations_find(candidates->locations, found);
 	if (location == LOCATION_NONE)
 		return;
+	if (candidates->locations->items.items[location].is_undecodable) {
+		candidates->undecodable = true;
+		return;
+	}
 	for (size_t i = 0; i < candidates->count; i++)
 		if (candidates->items[i].pid == found->pid && candidates->items[i].location == location &&
 		    candidates->items[i].life.loaded == found->life.loaded)
@@ -211,7 +215,7 @@ static void find_code(struct launch_candidates *candidates, const struct iaprof_
 	uint64_t device = device_code_device(candidates->code, sample->header.source, sample->device);
 	const struct busy_processes *busy = &candidates->busy;
 	candidates->count = 0;
-	candidates->uncertain = false;
+	candidates->uncertain = candidates->undecodable = false;
 	if (sample->pid) {
 		find_of_process(candidates, sample, device, sample->pid);
 	} else if (is_scheduled(busy)) {
@@ -232,6 +236,8 @@ enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates
 	const struct process_bases *bases = instruction_bases_find(candidates->bases, sample->pid);
 	bool is_relative = sample->address_space == IAPROF_ADDRESS_INSTRUCTION_BASE;
 	uint64_t device = device_code_device(candidates->code, sample->header.source, sample->device);
+	if (candidates->undecodable)
+		return UNMATCHED_NO_INSTRUCTION;
 	if (sample->address_space >= IAPROF_ADDRESS_KERNEL)
 		return UNMATCHED_NO_KERNEL;
 	if (is_relative && sample->pid && (!bases || bases->is_incomplete || !bases->count))
@@ -463,7 +469,7 @@ static void find_named(struct launch_candidates *candidates, const struct iaprof
 	uint32_t kernel = kernels_by_id(candidates->kernels, source, id);
 	struct device_code_found found;
 	candidates->count = 0;
-	candidates->uncertain = false;
+	candidates->uncertain = candidates->undecodable = false;
 	bool is_found = device_code_find_kernel(candidates->code, source, id, offset, &found);
 	if (!is_found && kernel != KERNEL_NONE && offset == DEVICE_CODE_WHOLE_KERNEL) {
 		/* A kernel with an address. */

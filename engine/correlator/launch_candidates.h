@@ -49,7 +49,8 @@ struct launch_candidates {
 
 	struct launch_candidate items[CANDIDATES_MAX];
 	size_t count;
-	bool uncertain; /* other, unknown or hardly less likely candidates exist */
+	bool undecodable; /* there is code, but no instruction begins at the address */
+	bool uncertain;   /* other, unknown or hardly less likely candidates exist */
 
 	/* Cached busy processes for the interval of the newest sample: samples arrive in groups that share an
 	   interval. */

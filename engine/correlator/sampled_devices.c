@@ -148,6 +148,7 @@ const char *unmatched_reason_text(enum unmatched_reason reason)
 		[UNMATCHED_NO_BASE] = "relative addresses, and the instruction base of their process is not known",
 		[UNMATCHED_OTHER_TIME] = "the code at their address was loaded later, or unloaded before",
 		[UNMATCHED_NO_FUNCTION] = "between the functions of a code object",
+		[UNMATCHED_NO_INSTRUCTION] = "in a GPU kernel, where no instruction of it can be decoded",
 		[UNMATCHED_NO_KERNEL] = "their GPU kernel was not announced, or ends before their offset",
 		[UNMATCHED_ELSEWHERE] = "outside all code objects and kernels of their process",
 	};

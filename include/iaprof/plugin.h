@@ -273,7 +273,10 @@ struct iaprof_plugin {
 			 void **code);
 	/* Called once for each opened code, before destroy(). */
 	void (*code_close)(const struct iaprof_host *host, void *instance, void *code);
-	/* Decodes the instruction that begins at offset. Returns 0, or -EINVAL if none begins there. */
+	/*
+	 * Decodes the instruction that begins at offset. Returns 0, or -EINVAL if none begins there: samples there are
+	 * not attributed to the code.
+	 */
 	int (*code_decode)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 			   struct iaprof_code_instruction *instruction);
 	/*

@@ -64,8 +64,8 @@ struct kernel {
 	enum gt_generation generation;
 	const void *bytes; /* owned by the core */
 	size_t size;
-	/* Built at the first request for producers. */
-	bool has_flow, too_large;
+	/* Each built when it is first needed. */
+	bool has_code, has_flow, too_large;
 	struct gt_code code;
 	struct gt_flow flow;
 };
@@ -105,14 +105,35 @@ static uint32_t group_of(const struct gt_instruction *instruction)
 	return groups[instruction->group];
 }
 
+/* The length of an instruction is encoded in the same way in every generation. */
+static int find_code(struct kernel *kernel)
+{
+	if (kernel->has_code || kernel->too_large)
+		return 0;
+	int result = gt_code_walk(kernel->generation ? kernel->generation : GT_XE2, kernel->bytes, kernel->size,
+				  &kernel->code);
+	kernel->too_large = result == -EFBIG;
+	kernel->has_code = result == 0;
+	return kernel->too_large ? 0 : result;
+}
+
+static bool begins_at(const struct kernel *kernel, uint64_t offset)
+{
+	return offset < kernel->size && gt_code_find(&kernel->code, (uint32_t)offset) != UINT32_MAX;
+}
+
 static int kernel_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 			 struct iaprof_code_instruction *instruction)
 {
 	const struct decoder *decoder = instance;
-	const struct kernel *kernel = code;
+	struct kernel *kernel = code;
 	struct gt_instruction decoded;
-	int result =
-		decode_named(kernel->generation, kernel->bytes, kernel->size, offset, &decoded, &instruction->mnemonic);
+	int result = find_code(kernel);
+	if (result == 0 && kernel->has_code && !begins_at(kernel, offset))
+		result = -EINVAL;
+	if (result == 0)
+		result = decode_named(kernel->generation, kernel->bytes, kernel->size, offset, &decoded,
+				      &instruction->mnemonic);
 	if (result < 0)
 		return result;
 	instruction->size = decoded.size;
@@ -131,14 +152,12 @@ static int find_flow(struct kernel *kernel)
 {
 	if (kernel->has_flow || kernel->too_large)
 		return 0;
-	int result = gt_code_walk(kernel->generation, kernel->bytes, kernel->size, &kernel->code);
-	kernel->too_large = result == -EFBIG;
-	if (result == 0)
-		result = gt_flow_build(&kernel->code, &kernel->flow);
+	int result = find_code(kernel);
+	if (result < 0 || !kernel->has_code)
+		return result;
+	result = gt_flow_build(&kernel->code, &kernel->flow);
 	kernel->has_flow = result == 0;
-	if (result < 0)
-		gt_code_free(&kernel->code);
-	return kernel->too_large ? 0 : result;
+	return result;
 }
 
 static uint32_t wait_of(const struct gt_producer *producer)

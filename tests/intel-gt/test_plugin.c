@@ -75,6 +75,21 @@ TEST(refuses_what_is_no_instruction)
 	ck_assert_int_eq(decode(code, sizeof code, SIZE_MAX, &instruction), -EINVAL);
 }
 
+/* The second half of an instruction looks like another one. _i: the generation is known. */
+TEST_LOOP(instructions_begin_where_the_one_before_ends, 0, 2)
+{
+	unsigned char halves[24];
+	memcpy(halves, code, 8);
+	memcpy(halves + 8, code + 32, 8);
+	memcpy(halves + 16, code + 32, 8);
+	host = _i ? test_host_new("intel-gt", "generation=xe2", NULL) : test_host_new("intel-gt", NULL);
+	ck_assert_int_eq(test_host_configure(host), 0);
+	struct iaprof_code_instruction instruction;
+	expect(halves, sizeof halves, 0, 16, "mov");
+	ck_assert_int_eq(decode(halves, sizeof halves, 8, &instruction), -EINVAL);
+	expect(halves, sizeof halves, 16, 8, "sync.nop");
+}
+
 TEST(goes_on_without_a_library)
 {
 	host = test_host_new("intel-gt", "generation=xe2", "library=/nonexistent/libiga64.so", NULL);

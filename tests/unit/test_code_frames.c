@@ -216,6 +216,30 @@ TEST_LOOP(names_and_waits_are_what_the_disassembly_says, 0, zebin_fixture_count)
 	code_reader_free(reader);
 }
 
+/* Of an instruction of 16 bytes, also the second half is an address that a faulty sample can have. */
+TEST_LOOP(no_instruction_begins_within_another, 0, zebin_fixture_count)
+{
+	struct code_reader *reader = open_reader(zebin_fixtures[_i], ".bin");
+	expected_instruction_array instructions = zebin_instructions(zebin_fixtures[_i]);
+	size_t halves = 0;
+	for (size_t i = 0; i < instructions.count; i++) {
+		const struct code_function *kernel =
+			find_function(code_reader_object(reader), instructions.items[i].kernel);
+		uint64_t address = kernel->address + instructions.items[i].offset;
+		struct code_place place;
+		ck_assert(code_reader_find(reader, address, &place));
+		ck_assert(!place.is_undecodable);
+		for (uint32_t k = 8; k < instructions.items[i].size; k += 8) {
+			ck_assert(code_reader_find(reader, address + k, &place));
+			ck_assert(place.is_undecodable && !place.instruction.mnemonic);
+			halves++;
+		}
+	}
+	ck_assert_uint_gt(halves, 20);
+	array_free(&instructions);
+	code_reader_free(reader);
+}
+
 TEST(without_a_decoder_all_but_instructions_is_known)
 {
 	struct code_object *object = zebin_open("bmg/transformer", ".bin");

@@ -397,19 +397,61 @@ static void check_producers(struct code_reader *reader, const struct iaprof_prof
 	ck_assert_uint_eq(frames[count - 3 - producer_count]->flags & IAPROF_FRAME_PRODUCER, 0);
 }
 
+/* A decoder for the collector; decoders has its registry and services. */
+static void begin_with_decoder(struct decoders *decoders)
+{
+	static struct instance_configuration wanted;
+	wanted = (struct instance_configuration){ .plugin = getenv("INTEL_GT_PLUGIN") };
+	struct error error = { 0 };
+	ck_assert_ptr_nonnull(wanted.plugin);
+	ck_assert_msg(decoders_add(decoders, &wanted, &error) == 0, "%s", error.text);
+	collector_free(collector);
+	collector = make_collector(true, decoders_finder(decoders));
+	announce();
+}
+
+static void end_with_decoder(struct decoders *decoders)
+{
+	collector_free(collector);
+	collector = NULL;
+	decoders_release(decoders);
+	registry_free(decoders->registry);
+}
+
+/* Samples that point into an instruction are no kernel's, although it covers them; those at its start are. */
+TEST(samples_within_an_instruction_are_unmatched)
+{
+	struct registry registry = { 0 };
+	struct instance_services services = { 0 };
+	struct decoders decoders = { .registry = &registry, .services = &services };
+	begin_with_decoder(&decoders);
+	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
+	expected_instruction_array instructions = zebin_instructions("bmg/transformer");
+	uint64_t halves = 0, starts = 0;
+	take_object(10, path, BASE, SECOND);
+	for (size_t i = 0; i < instructions.count; i += 7) {
+		uint64_t address = device_address_plain(instructions.items[i].address) - BASE;
+		take_relative(address, 1, 2 * SECOND, 3 * SECOND);
+		starts += 2;
+		if (instructions.items[i].size == 16) {
+			take_relative(address + 8, 1, 2 * SECOND, 3 * SECOND);
+			halves += 2;
+		}
+	}
+	ck_assert_uint_gt(halves, 20);
+	finish(starts, 0, halves);
+	ck_assert_uint_eq(statistics().unmatched_reasons[UNMATCHED_NO_INSTRUCTION], halves);
+	ck_assert_uint_eq(sum("-;[unknown device code]"), halves);
+	array_free(&instructions);
+	end_with_decoder(&decoders);
+}
+
 TEST(what_is_waited_for_is_under_who_waits)
 {
 	struct registry registry = { 0 };
 	struct instance_services services = { 0 };
 	struct decoders decoders = { .registry = &registry, .services = &services };
-	static struct instance_configuration wanted;
-	wanted = (struct instance_configuration){ .plugin = getenv("INTEL_GT_PLUGIN") };
-	struct error error = { 0 };
-	ck_assert_ptr_nonnull(wanted.plugin);
-	ck_assert_msg(decoders_add(&decoders, &wanted, &error) == 0, "%s", error.text);
-	collector_free(collector);
-	collector = make_collector(true, decoders_finder(&decoders));
-	announce();
+	begin_with_decoder(&decoders);
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
 	expected_instruction_array instructions = zebin_instructions("bmg/transformer");
 	take_object(10, path, BASE, SECOND);
@@ -429,10 +471,7 @@ TEST(what_is_waited_for_is_under_who_waits)
 	code_reader_free(reader);
 	code_object_release(object);
 	array_free(&instructions);
-	collector_free(collector);
-	collector = NULL;
-	decoders_release(&decoders);
-	registry_free(&registry);
+	end_with_decoder(&decoders);
 }
 
 TEST(absolute_addresses_and_several_bases)

@@ -13,6 +13,7 @@
 struct code_place {
 	struct code_location location;              /* function, kernel, offset */
 	struct iaprof_code_instruction instruction; /* mnemonic NULL: no decoder, or no instruction begins here */
+	bool is_undecodable;                        /* a decoder knows the code, and no instruction begins here */
 	size_t function_count;
 	struct debug_frame functions[CODE_INLINE_DEPTH_MAX]; /* the outermost first, followed by inlined functions */
 };

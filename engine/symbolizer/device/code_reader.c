@@ -2,6 +2,7 @@
 /* See code_reader.h. */
 #include "symbolizer/device/code_reader.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 struct code_reader {
@@ -78,8 +79,8 @@ bool code_reader_find(struct code_reader *reader, uint64_t address, struct code_
 		return false;
 	const struct code_function *whole = code_location_whole(&place->location, address);
 	struct decoder_code *code = open_code(reader, whole);
-	if (code)
-		decoder_code_instruction(code, address - whole->address, &place->instruction);
+	place->is_undecodable =
+		code && decoder_code_instruction(code, address - whole->address, &place->instruction) == -EINVAL;
 	return true;
 }
 

@@ -464,6 +464,7 @@ static void set_instruction(struct iaprof_code_instruction *instruction, const s
 bool remote_code_find(struct remote_code *code, uint64_t address, struct code_place *place)
 {
 	place->instruction = (struct iaprof_code_instruction){ .struct_size = sizeof place->instruction };
+	place->is_undecodable = false;
 	if (!code_table_find(&code->table, address, &place->location))
 		return false;
 	const struct remote_place *found = find_place(code, address);
@@ -475,6 +476,7 @@ bool remote_code_find(struct remote_code *code, uint64_t address, struct code_pl
 		place->functions[place->function_count++] = (struct debug_frame){ .name = function->shown };
 		return true;
 	}
+	place->is_undecodable = found->is_undecodable;
 	place->function_count = found->frame_count;
 	memcpy(place->functions, code->places.frames.items + found->first_frame,
 	       found->frame_count * sizeof *place->functions);

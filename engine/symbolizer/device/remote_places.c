@@ -48,7 +48,8 @@ static bool are_consistent(const struct worker_places *head, const struct worker
 		if ((i ? place->address <= places[i - 1].address : place->address != address) || !place->frame_count ||
 		    place->frame_count > CODE_INLINE_DEPTH_MAX || place->producer_count > place->producers_total ||
 		    !remote_texts_have(texts, place->mnemonic) || !remote_texts_have(texts, place->waits) ||
-		    !remote_texts_have(texts, place->text) || (place->mnemonic != 0) != (place->size != 0))
+		    !remote_texts_have(texts, place->text) || (place->mnemonic != 0) != (place->size != 0) ||
+		    (place->mnemonic && place->is_undecodable))
 			return false;
 	}
 	for (uint32_t i = 0; i < head->frame_count; i++)
@@ -65,6 +66,7 @@ static bool keep_place(struct remote_places *places, const struct worker_place *
 				      .frame_count = sent->frame_count,
 				      .size = sent->size,
 				      .group = sent->group,
+				      .is_undecodable = sent->is_undecodable,
 				      .mnemonic = remote_texts_get(texts, sent->mnemonic),
 				      .waits = remote_texts_get(texts, sent->waits),
 				      .text = remote_texts_get(texts, sent->text),

@@ -9,6 +9,7 @@ struct remote_place {
 	uint64_t address;
 	uint32_t first_frame, frame_count;
 	uint32_t size, group;                /* size and group of the instruction */
+	bool is_undecodable;                 /* as in struct code_place */
 	const char *mnemonic, *waits, *text; /* NULL if none */
 	uint32_t first_producer, producer_count, producers_total, producers_flags;
 };

@@ -169,7 +169,9 @@ static uint32_t add_place(struct answer *answer, struct code_reader *reader, uin
 			  const struct code_place *place)
 {
 	const struct iaprof_code_instruction *instruction = &place->instruction;
-	struct worker_place sent = { .address = address, .frame_count = (uint32_t)place->function_count };
+	struct worker_place sent = { .address = address,
+				     .frame_count = (uint32_t)place->function_count,
+				     .is_undecodable = place->is_undecodable };
 	for (size_t i = 0; i < place->function_count; i++) {
 		const struct debug_frame *function = &place->functions[i];
 		struct worker_frame frame = { .name = add_text(answer, function->name),

@@ -204,7 +204,7 @@ struct worker_place {
 	uint32_t size, group; /* size and group of the instruction; size 0: no instruction begins here */
 	uint32_t mnemonic, waits, text;
 	uint32_t producer_count, producers_total, producers_flags;
-	uint32_t reserved;
+	uint32_t is_undecodable; /* the code has a decoder, for which no instruction begins here */
 };
 
 struct worker_frame {

@@ -169,11 +169,11 @@ CASES = {
     'bmg: fills and copies at once': functools.partial(two_at_once, 'bmg'),
     'bmg: copies after fills': functools.partial(known_before, 'bmg'),
     'lnl: Level Zero': functools.partial(each_step, 'lnl', 'fills', 'immediate', LEVEL_ZERO),
-    'lnl: OpenCL': functools.partial(each_step, 'lnl', 'opencl-fills', '', {**OPENCL, 'read': COPY, 'map': COPY}),
+    'lnl: OpenCL with reads and maps': functools.partial(each_step, 'lnl', 'opencl-fills', '', {**OPENCL, 'read': COPY, 'map': COPY}),
 }
 if not os.environ.get('LAB_CHROOT'):
     print('there is no chroot with Intel\'s runtime')
     sys.exit(77)
 # What they are about is in others, too.
-LONG = {'regular lists', 'copies after fills', 'lnl: OpenCL'}
+LONG = {'regular lists', 'copies after fills', 'OpenCL with reads and maps'}
 sys.exit(run(list(CASES.items()), long=LONG) != 0)
