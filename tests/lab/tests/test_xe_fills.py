@@ -66,8 +66,8 @@ class Fills:
             pid, name, address, size = int(words[0]), words[1], int(words[2], 16), int(words[3])
             place = address - heaps.base(starts.get(pid, []), address)
             known = next((known for start, known in CLASSES.items() if name.startswith(start)), name)
-            # The driver pads kernels with code that is nobody's.
-            size = min(size, 256 if known in CLASSES.values() else 64)
+            # Where the instructions of the program's kernel begin is known of the first one only.
+            size = min(size, 256) if known in CLASSES.values() else 1
             found.setdefault(known, set()).update(range(place, place + size, 16))
         return {name: sorted(places) for name, places in found.items()}
 
