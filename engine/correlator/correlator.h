@@ -11,8 +11,9 @@
  * 5. They have a span only if no other one is possible: the launch is known, or the only process with the code launched
  *    the kernel under this span alone, in the interval and in the time before it in which a kernel may still run.
  *
- * Samples at addresses without known code stay in the profile as "[unknown device code]", or under the label that the
- * source reported for the only busy process. Nothing is dropped: the total is what the hardware counted. Owned by the
+ * Samples at addresses without known code belong to kernels whose address is not known, if these alone explain them
+ * (unplaced_kernels). Others stay in the profile as "[unknown device code]", or under the label that the source
+ * reported for the only busy process. Nothing is dropped: the total is what the hardware counted. Owned by the
  * collector thread.
  */
 #pragma once
