@@ -211,8 +211,11 @@ static bool cell_read(const struct count_areas *areas, struct count_area *area, 
 
 	*tag = __atomic_load_n(&shared->tag, __ATOMIC_ACQUIRE);
 	uint64_t count = __atomic_load_n(&shared->count, __ATOMIC_ACQUIRE) - cell->count;
-	if (!count)
+	if (!count) {
+		if (cell->last_time)
+			cell->last_time = now; /* those that follow are later */
 		return false;
+	}
 	uint64_t last_time = __atomic_load_n(&shared->last_time, __ATOMIC_ACQUIRE);
 	/* The tracer changes the tag before the count. */
 	if (__atomic_load_n(&shared->tag, __ATOMIC_ACQUIRE) != *tag)
@@ -266,11 +269,15 @@ bool count_areas_take(struct count_areas *areas, const struct known_launch *laun
 		return false;
 	}
 	struct counted_cell *cell = &area->cells[position];
+	bool is_new = cell->launch.key.cell != tag;
 	cell->launch = *launch;
 	if (is_read) {
-		/* Some can be from before the probe was fired, but after the last reading. */
+		/*
+		 * Some can be from before the probe was fired, but after the last reading. Times of what the cell
+		 * counted before, with another tag, are of no launch of this kernel.
+		 */
 		uint64_t fired = __atomic_load_n(&area->shared->cells[position].fired_count, __ATOMIC_RELAXED);
-		if (fired == cell->count || !cell->last_time || cell->last_time > launch->time)
+		if (is_new || fired == cell->count || cell->last_time > launch->time)
 			counted->first_time = launch->time;
 		cell_accept(areas, area, position, counted);
 	} else {

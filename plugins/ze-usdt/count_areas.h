@@ -23,7 +23,7 @@ struct known_launch {
 
 struct counted_cell {
 	uint64_t count;     /* last read value of the cell */
-	uint64_t last_time; /* time of the last of those launches */
+	uint64_t last_time; /* further launches are not before this time */
 	uint32_t unknown;   /* readings since the cell counts something that is not known */
 	struct known_launch launch;
 };

@@ -413,6 +413,20 @@ TEST(the_first_time_is_not_after_any_launch)
 	ck_assert(!count_areas_sweep(&profiler.areas, 1000, false, found_late, NULL));
 	ck_assert_uint_eq(profiler.found[0], 2);
 	ck_assert_uint_eq(profiler.areas.items.items[0]->cells[0].last_time, 1000);
+	/* Those that follow a reading without any are after it. */
+	ck_assert(!count_areas_sweep(&profiler.areas, 5000, false, found_late, NULL));
+	ck_assert_uint_eq(profiler.areas.items.items[0]->cells[0].last_time, 5000);
+	/*
+	 * The cell counts another kernel, which was launched and read over two turns: its first launch in the second
+	 * one is not the first with this tag.
+	 */
+	known.key.cell += ZE_COUNT_CELLS;
+	known.time = 6000;
+	area->cells[0] =
+		(struct ze_count_cell){ .tag = known.key.cell, .count = 20, .last_time = 6300, .fired_count = 16 };
+	ck_assert(count_areas_take(&profiler.areas, &known, 7000, &counted));
+	ck_assert_uint_eq(counted.count, 8);
+	ck_assert_uint_eq(counted.first_time, 6000);
 	count_areas_free(&profiler.areas);
 }
 
