@@ -98,6 +98,23 @@ static void rows_come_with_a_latch(void)
 	close(fd);
 }
 
+/* What the command play lets happen is there when it returns, without waiting for a latch. */
+static void played_rows_are_there_at_once(void)
+{
+	uint8_t bytes[64 * ROW_SIZE];
+	int fd = start_with(THREE_CORES, 1);
+
+	REQUIRE(fd >= 0);
+	for (int round = 0; round < 30; round++) {
+		CHECK_EQUAL(command_write("play 10"), 0);
+		CHECK_EQUAL(read(fd, bytes, sizeof(bytes)), 10 * ROW_SIZE);
+	}
+	/* The scenario has 30 rows. */
+	CHECK_FAILS(command_write("play 31"), EAGAIN);
+	CHECK_EQUAL(read(fd, bytes, sizeof(bytes)), 30 * ROW_SIZE);
+	close(fd);
+}
+
 /* After a read poll() is silent although rows are left, as long as they are fewer than were asked to wait for. */
 static void a_read_silences_poll(void)
 {
@@ -294,6 +311,7 @@ void test_reads_of_the_double(void)
 	TAP_RUN(cores_come_in_order);
 	TAP_RUN(a_small_buffer_starves_the_last_cores);
 	TAP_RUN(rows_come_with_a_latch);
+	TAP_RUN(played_rows_are_there_at_once);
 	TAP_RUN(a_read_silences_poll);
 	TAP_RUN(poll_waits_for_enough_rows);
 	TAP_RUN(enable_discards_what_was_not_read);

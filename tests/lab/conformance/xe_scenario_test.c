@@ -139,9 +139,9 @@ static void a_watched_device_keeps_its_scenario(void)
 static void bad_commands_are_refused(void)
 {
 	static const char *const commands[] = {
-		"",          "dance",      "start now",     "reset 2",      "reset x",        "reset 0 0",
-		"overflow",  "overflow 0", "overflow 0 19", "overflow 1 0", "overflow 0 0 0", "overflow -1 0",
-		"unplug it", "stop\nstart"
+		"",          "dance",       "start now",     "reset 2",      "reset x",        "reset 0 0",
+		"overflow",  "overflow 0",  "overflow 0 19", "overflow 1 0", "overflow 0 0 0", "overflow -1 0",
+		"unplug it", "stop\nstart", "play",          "play x",       "play 1 2"
 	};
 
 	REQUIRE(scenario_write(GOOD) == 0);

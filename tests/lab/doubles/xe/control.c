@@ -7,6 +7,7 @@
 #include <drm/drm_print.h>
 #include "hardware.h"
 #include "scenario.h"
+#include "stream.h"
 
 #define COMMAND_MAX 64
 /* What a write of a scenario copies at a time. */
@@ -140,6 +141,27 @@ static int command_overflow(struct xe_device *xe, const char *arguments)
 	return -EINVAL;
 }
 
+/* play N: the next N rows, at once */
+static int command_play(struct xe_device *xe, const char *arguments)
+{
+	unsigned int count, played;
+	char rest;
+
+	if (sscanf(arguments, "%5u%c", &count, &rest) != 1 || READ_ONCE(xe->gone) || !xe->scenario ||
+	    !xe->scenario->row_count) {
+		control_error(xe, "command play: a number of rows is wanted, and a scenario with rows");
+		return -EINVAL;
+	}
+	played = player_play(xe, count);
+	for (int i = 0; i < XE_MAX_GT; i++)
+		xe_stream_latch_now(&xe->gt[i]);
+	if (played == count)
+		return 0;
+	control_error(xe, "command play: %u of %u rows: the others are not due, or there is no room for them", played,
+		      count);
+	return -EAGAIN;
+}
+
 static int command_player(struct xe_device *xe, const char *name)
 {
 	int err = 0;
@@ -178,13 +200,15 @@ static int run_command(struct xe_device *xe, char *name)
 		err = command_stuck(xe, arguments);
 	} else if (!strcmp(name, "overflow")) {
 		err = command_overflow(xe, arguments);
+	} else if (!strcmp(name, "play")) {
+		err = command_play(xe, arguments);
 	} else if (!*arguments && (!strcmp(name, "start") || !strcmp(name, "stop") || !strcmp(name, "pause"))) {
 		err = command_player(xe, name);
 	} else {
-		control_error(
-			xe,
-			"command: '%*pE' is none of start, stop, pause, reset [GT], overflow GT CORE, stuck GT, unplug",
-			(int)strlen(name), name);
+		control_error(xe,
+			      "command: '%*pE' is none of start, stop, pause, play N, reset [GT], overflow GT CORE, "
+			      "stuck GT, unplug",
+			      (int)strlen(name), name);
 		err = -EINVAL;
 	}
 	up_read(&xe->config);

@@ -183,6 +183,8 @@ void player_start(struct xe_device *xe);
 void player_pause(struct xe_device *xe);
 /* The player stands still, at the first row, when this returns. */
 void player_stop(struct xe_device *xe);
+/* The next rows happen before this returns. The player must not be playing. Returns how many happened. */
+u32 player_play(struct xe_device *xe, u32 count);
 
 /* control.c */
 void control_create(struct xe_device *xe);

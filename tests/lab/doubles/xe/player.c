@@ -156,3 +156,28 @@ void player_stop(struct xe_device *xe)
 	mutex_unlock(&player->lock);
 	cancel_delayed_work_sync(&player->work);
 }
+
+u32 player_play(struct xe_device *xe, u32 count)
+{
+	struct scenario *scenario = xe->scenario;
+	struct player *player = &xe->player;
+	u32 played = 0, run, done;
+	bool left = true;
+
+	mutex_lock(&player->lock);
+	if (player->state == PLAYER_STOPPED || player->state == PLAYER_FINISHED) {
+		rewind_player(player);
+		player->state = PLAYER_PAUSED;
+	}
+	while (left && played < count && player->state == PLAYER_PAUSED) {
+		run = run_length(player, scenario, min_t(u32, count - played, ROWS_PER_LOCK));
+		done = run ? hardware_play(&xe->gt[scenario->rows[player->position].gt], player->position, run, true)
+			   : 0;
+		played += done;
+		left = done == run && run;
+		if (done && !advance(player, scenario, done))
+			player->state = PLAYER_FINISHED;
+	}
+	mutex_unlock(&player->lock);
+	return played;
+}

@@ -53,6 +53,14 @@ void xe_stream_latch(struct work_struct *work)
 		queue_latch(stream);
 }
 
+void xe_stream_latch_now(struct xe_gt *gt)
+{
+	mutex_lock(&gt->stream_lock);
+	if (gt->stream && gt->stream->enabled && latch_pointers(gt->stream))
+		wake_up(&gt->stream->poll_queue);
+	mutex_unlock(&gt->stream_lock);
+}
+
 /* Does not touch pollin: what it was before DISABLE it is until the next latch or read. */
 static int enable_locked(struct xe_stream *stream)
 {

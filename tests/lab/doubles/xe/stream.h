@@ -42,6 +42,8 @@ void xe_stream_free(struct xe_stream *stream);
 
 /* stream.c */
 void xe_stream_latch(struct work_struct *work);
+/* At once, besides the time at which it is due. */
+void xe_stream_latch_now(struct xe_gt *gt);
 
 /* stream_read.c */
 ssize_t xe_eu_stall_stream_read(struct file *file, char __user *buffer, size_t count, loff_t *position);
