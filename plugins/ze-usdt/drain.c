@@ -149,7 +149,7 @@ static const struct record_counter counters[] = {
 int drain_begin(struct drain *drain)
 {
 	drain->last_time = drain->host->clock(drain->host);
-	drain->period = drain->period_max;
+	drain->period = PERIOD_MIN; /* launches whose module was missed are found soon */
 	__atomic_store_n(&drain->skeleton->data->active_set, 0, __ATOMIC_SEQ_CST);
 	return record_batch_declare_counters(&drain->batch, counters, COUNTERS, drain->last_time);
 }

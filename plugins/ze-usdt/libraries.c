@@ -23,8 +23,11 @@
 #define FILES_PER_TURN 64
 
 /* Between two times at which modules are asked for again: each time, every process writes all of them. */
-#define ASK_PAUSE_MIN UINT64_C(500000000) /* ns */
+#define ASK_PAUSE_MIN UINT64_C(20000000) /* ns */
 #define ASK_PAUSE_MAX UINT64_C(60000000000)
+
+/* Programs that launch within that time find the semaphore raised. */
+#define ASK_TIME UINT64_C(2000000000) /* ns */
 
 /* arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18 */
 #define SYSTEM_CALL_UPROBE 336L
@@ -129,6 +132,7 @@ static int probe_attach(const struct libraries *libraries, struct library *libra
 static int asking_attach(const struct libraries *libraries, struct library *library,
 			 const struct usdt_provider *provider)
 {
+	library->can_ask = provider->sites[PROVIDER_COMPILE_KERNEL_AGAIN] > 0;
 	return probe_attach(libraries, library, provider, PROVIDER_COMPILE_KERNEL_AGAIN);
 }
 
@@ -138,7 +142,11 @@ static int announcements_attach(const struct libraries *libraries, struct librar
 {
 	int result = probe_attach(libraries, library, provider, PROVIDER_COMPILE_KERNEL);
 
-	return result ? result : asking_attach(libraries, library, provider);
+	if (result == 0)
+		result = asking_attach(libraries, library, provider);
+	library->is_asking = true;
+	library->asked_time = libraries->host->clock(libraries->host);
+	return result;
 }
 
 static int launches_attach(const struct libraries *libraries, struct library *library,
@@ -218,41 +226,55 @@ int libraries_begin(struct libraries *libraries)
 	return result;
 }
 
+static void link_remove(struct bpf_link **link)
+{
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
 void libraries_end(struct libraries *libraries)
 {
 	for (uint32_t i = 0; i < libraries->count; i++) {
 		struct library *library = &libraries->items[i];
-		struct bpf_link **again = &library->links[PROVIDER_COMPILE_KERNEL_AGAIN];
-		struct bpf_link **link = *again ? again : &library->links[PROVIDER_COMPILE_KERNEL];
-		bpf_link__destroy(*link);
-		*link = NULL;
+		bool is_raised = library->links[PROVIDER_COMPILE_KERNEL_AGAIN] != NULL;
+		link_remove(&library->links[is_raised ? PROVIDER_COMPILE_KERNEL_AGAIN : PROVIDER_COMPILE_KERNEL]);
 		if (library->has_counts)
 			flock(library->file.descriptor, LOCK_UN);
 	}
 }
 
-void libraries_ask_again(struct libraries *libraries, uint64_t missed_time, uint64_t now)
+/* Returns whether the semaphore has to be raised, or lowered to be raised once more, or has been raised long enough. */
+static bool asking_changes(const struct libraries *libraries, const struct library *library, uint64_t missed_time,
+			   uint64_t now)
 {
-	bool attach = libraries->attach_time && now >= libraries->attach_time;
-	bool detach = !libraries->attach_time && missed_time > libraries->asked_time &&
-		      now - libraries->asked_time >= libraries->pause;
+	uint64_t since = now - library->asked_time;
+	bool missed = missed_time > library->asked_time && since >= libraries->pause;
 
-	if (!attach && !detach)
-		return;
-	for (uint32_t i = 0; i < libraries->count; i++) {
+	return library->can_ask && (missed || (library->is_asking && since >= ASK_TIME));
+}
+
+void libraries_ask_again(struct libraries *libraries, uint64_t missed_time)
+{
+	const struct iaprof_host *host = libraries->host;
+	uint64_t now = host->clock(host);
+	bool is_raised = false, is_lowered = false;
+
+	for (uint32_t i = 0; i < libraries->count && !is_lowered; i++) {
 		struct library *library = &libraries->items[i];
-		struct bpf_link **link = &library->links[PROVIDER_COMPILE_KERNEL_AGAIN];
-		if (detach) {
-			bpf_link__destroy(*link);
-			*link = NULL;
-		} else if (library_attach_later(libraries, library, asking_attach) != 0) {
-			libraries->failed++;
+		if (!asking_changes(libraries, library, missed_time, now))
+			continue;
+		if (library->is_asking) {
+			link_remove(&library->links[PROVIDER_COMPILE_KERNEL_AGAIN]);
+			is_lowered = true; /* takes a tenth of a second: another one is for the next call */
+		} else {
+			libraries->failed += library_attach_later(libraries, library, asking_attach) != 0;
+			is_raised = true;
 		}
+		library->is_asking = !library->is_asking;
+		library->asked_time = host->clock(host);
 	}
-	libraries->asked_time = now;
-	if (detach)
+	if (is_raised)
 		libraries->pause = libraries->pause < ASK_PAUSE_MAX / 2 ? libraries->pause * 2 : ASK_PAUSE_MAX;
-	libraries->attach_time = detach ? now + libraries->pause : 0;
 }
 
 int libraries_add_path(struct libraries *libraries, const char *path, const char **reason)

@@ -16,7 +16,10 @@
 struct library {
 	struct process_file file;                     /* identifies the file across devices */
 	struct bpf_link *links[PROVIDER_PROBE_COUNT]; /* NULL: no such probe, or attaching failed */
-	bool has_counts; /* launches that its probes report are also counted in memory; its file is locked */
+	bool has_counts;     /* launches that its probes report are also counted in memory; its file is locked */
+	bool can_ask;        /* it has the probe compile_kernel_again */
+	bool is_asking;      /* it is attached to that probe */
+	uint64_t asked_time; /* when this changed */
 };
 
 struct libraries {
@@ -29,10 +32,7 @@ struct libraries {
 	uint32_t count;
 	uint64_t failed; /* files with probes that could not be attached to */
 
-	/* For libraries_ask_again(). */
-	uint64_t asked_time;
-	uint64_t pause;       /* after it, until modules are asked for once more; doubles */
-	uint64_t attach_time; /* at which the probe that asks is attached to; 0: it is attached to */
+	uint64_t pause; /* between two changes of is_asking because of missed modules; doubles */
 
 	struct mapped_file_queue queue;
 };
@@ -47,9 +47,9 @@ int libraries_init(struct libraries *libraries, const struct iaprof_host *host, 
 int libraries_begin(struct libraries *libraries);
 
 /*
- * Releases the locks, and lowers the semaphore that has modules announced, so that they are announced to the next run
- * when it raises the semaphore. Everything else remains attached until libraries_free(), because detaching takes about
- * a tenth of a second per probe.
+ * Releases the locks, and lowers the semaphore that has modules announced by one: what the next run raises it to is
+ * then higher than before, also when everything else is detached, which waits for libraries_free(), because it takes
+ * about a tenth of a second per probe.
  */
 void libraries_end(struct libraries *libraries);
 
@@ -63,10 +63,10 @@ int tracer_file_find(char *path, size_t size);
 
 /*
  * Has all modules announced again if one was not announced before its launch at missed_time (0: there is none). The
- * tracer announces them when it finds a semaphore raised, at a launch: if there was none between the end of a profile
- * and the start of the next one, it found none. Call it often.
+ * tracer announces them when it finds the semaphore higher than at its last launch. It is raised from the start of a
+ * run for some seconds; programs that launch nothing in this time find it as it was in the run before. Call it often.
  */
-void libraries_ask_again(struct libraries *libraries, uint64_t missed_time, uint64_t now);
+void libraries_ask_again(struct libraries *libraries, uint64_t missed_time);
 
 /* Parses some of the queued files. Returns whether more are queued. */
 bool libraries_search(struct libraries *libraries);

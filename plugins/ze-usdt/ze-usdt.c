@@ -258,7 +258,7 @@ static int ze_usdt_thread(const struct iaprof_host *host, void *instance, const 
 		result = drain_events(drain);
 		libraries_search(&ze_usdt->libraries);
 		now = host->clock(host);
-		libraries_ask_again(&ze_usdt->libraries, drain->objects.missed_time, now);
+		libraries_ask_again(&ze_usdt->libraries, drain->objects.missed_time);
 		if (result == 0 && now >= turn) {
 			result = drain_turn(drain);
 			turn = now + drain->period;

@@ -35,6 +35,14 @@ SLOW_SECONDS = 1  # that take at least as long as this: five probes, each with t
 
 # Between two of its launches, a run ends and two begin: the program does not notice, and must be asked again for its code.
 FEW_LAUNCHES = 'few launches'
+# It launches nothing as long as a run asks all programs, and must be asked again.
+STOPPED = 'a program that is stopped meanwhile'
+ASKED = 3  # seconds, more than a run asks
+ROWS_WITHOUT_CODE = 4  # of a kernel: one for each reading, of which the first finds that the program has to be asked
+
+# A thread that waits for a CPU from its look whether a profiler reads to its count, in another run.
+UNKNOWN = 'launch counted in memory, but not known'
+THREADS = 3
 
 RESTARTED = 'samples: the run was restarted'
 # Of a kernel whose code is known, the name is demangled.
@@ -45,11 +53,12 @@ AT_A_RATE = 'at a constant rate'
 
 # Name of a case -> arguments of the program, whether launches are counted in memory (None: too few to be known).
 CASES = {
-    'as fast as they go, counted in memory': (['--threads', '3'], True),
+    'as fast as they go, counted in memory': (['--threads', str(THREADS)], True),
     AT_A_RATE: (['--rate', str(STEPS)], True),
     'another profiler counts in memory': (['--threads', '2'], False),
     FEW_LAUNCHES: (['--rate', '1'], None),
-    SLOW_ATTACHING: (['--threads', '3'], None),
+    STOPPED: (['--rate', str(STEPS)], None),
+    SLOW_ATTACHING: (['--threads', str(THREADS)], None),
     'regular lists': (['--lists', 'regular', '--threads', '2'], None),
 }
 
@@ -118,11 +127,16 @@ def profile(what, arguments):
         while program.stdout.readline() not in ('turns\n', ''):
             pass
         for number in range(1, RELOADS + 1):
-            time.sleep(0.3 if what == FEW_LAUNCHES else 1)
+            time.sleep(0.3 if what == FEW_LAUNCHES else ASKED)
+            if what == STOPPED:
+                os.kill(int(pid), signal.SIGSTOP)
             configure(number)
             iaprof.send_signal(signal.SIGHUP)
             wait_until(lambda: os.path.exists(f'out{number - 1}.csv'), 'the output of a run')  # pylint: disable=cell-var-from-loop
-        time.sleep(8 if what == FEW_LAUNCHES else 1)
+            if what == STOPPED:
+                time.sleep(ASKED)
+                os.kill(int(pid), signal.SIGCONT)
+        time.sleep(8 if what == FEW_LAUNCHES else ASKED)
         end_program(program)
         iaprof.send_signal(signal.SIGINT)
         wait_until(lambda: iaprof.poll() is not None, 'the end of iaprof')
@@ -152,12 +166,18 @@ def check(what, arguments, counted):
                 lost[row['name'] or row['text']] += int(row['count'] or 0)
         each.append(sum(int(row['count']) for row in rows['launch']))
         known = {row['id'] for row in rows['code-object']}
-        unknown = {row['text'] for row in rows['kernel'] if row['parent'] not in known}
-        # On a busy machine, all threads of the program may wait for a CPU from the end of a run to the start of the next.
-        if what != SLOW_ATTACHING:
+        without = {row['id']: row['text'] for row in rows['kernel'] if row['parent'] not in known}
+        unknown = set(without.values())
+        if what in (FEW_LAUNCHES, STOPPED):
             unknown -= {row['text'] for row in rows['kernel'] if row['parent'] in known}
+        missed = collections.Counter(row['id'] for row in rows['launch'] if row['id'] in without)
+        # A launch that began before its thread was asked, and the others of the same reading.
+        if unknown and what not in (FEW_LAUNCHES, STOPPED) and len(missed) <= THREADS and max(missed.values(), default=0) <= 2:
+            unknown = set()
         if unknown and (what != FEW_LAUNCHES or number == RELOADS):
-            raise Failure(f'run {number}: kernels without code: {sorted(unknown)}\n{printed}')
+            raise Failure(f'run {number}: kernels without code: {sorted(unknown)}, rows {missed}\n{printed}')
+        if what == STOPPED and (bool(missed) != (number > 0) or max(missed.values(), default=0) > ROWS_WITHOUT_CODE):
+            raise Failure(f'run {number}: rows of launches without code: {missed}')
         in_memory += sum(int(row['text'].split()[0]) for row in rows['metadata']
                          if row['name'] == 'launches counted in memory')
     # Launches between two runs are in none.
@@ -176,7 +196,7 @@ def check(what, arguments, counted):
         raise Failure(f'{in_memory} launches were counted in memory')
     if 'regular' in arguments:
         return
-    if lost:
+    if lost.pop(UNKNOWN, 0) > THREADS * RELOADS or lost:
         raise Failure(f'lost: {lost}')
     if sum(count > 0 for count in each) < (2 if what == FEW_LAUNCHES else RELOADS + 1):
         raise Failure(f'runs without launches: {each}')
