@@ -308,8 +308,9 @@ static void nothing_warn(const struct ze_usdt *ze_usdt, uint64_t failed_calls)
 			  "%s (the program loaded neither " LOADER_NAME " nor " OPENCL_DRIVER_NAME ")", nothing);
 	else
 		host->log(host, IAPROF_LOG_WARNING,
-			  "%s (if the program did either, its Level Zero loader is older than 1.15.8 or lacks "
-			  "libze_tracing_layer.so.1)",
+			  "%s (if the program did either, its Level Zero loader lacks libze_tracing_layer.so.1, or is "
+			  "older than 1.15.8, or statically linked and older than 1.21.9: set "
+			  "ZE_ENABLE_TRACING_LAYER=1)",
 			  nothing);
 }
 

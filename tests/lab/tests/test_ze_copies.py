@@ -4,8 +4,8 @@
 # lab: seconds 600
 # lab: runtime
 # lab: covers plugins/ze-usdt/** tests/lab/level_zero/**
-"""Programs with several copies of the Level Zero loader: each ends as it does without the tracer, and the launches through
-each copy are those that it prints. TAP."""
+"""Programs with several copies of the Level Zero loader, with a copy that is linked statically, and beside another profiler:
+each ends as it does without the tracer, and the launches through each copy are those that it prints. TAP."""
 import collections
 import csv
 import functools
@@ -26,7 +26,14 @@ LOADER = '/usr/lib/x86_64-linux-gnu/libze_loader.so.1'
 # Two folders with copies of the loader and its layers; a plugin that is linked to the one beside it.
 PREPARE = ('for copy in one two; do mkdir -p /tmp/$$/$copy; cp -L /usr/lib/x86_64-linux-gnu/libze_*.so.1 /tmp/$$/$copy; done; '
            'cp "$1/copies-plugin.so" "$1/copies-renamed.so" /tmp/$$/two; '
-           'cp /tmp/$$/two/libze_loader.so.1 /tmp/$$/two/libze_loader-1a2b3c4d.so.1; cd /tmp/$$; shift; exec "$@"')
+           'cp /tmp/$$/two/libze_loader.so.1 /tmp/$$/two/libze_loader-1a2b3c4d.so.1; cp "$1/copies-static.so" /tmp/$$; cd /tmp/$$; '
+           'test -z "$PROFILER" || export LD_PRELOAD="${LD_PRELOAD:+$LD_PRELOAD:}$1/profiler.so"; '
+           'shift; exec "$@"')
+# Behind the name of a program: with a preloaded library that traces as unitrace does.
+PROFILER = '+profiler'
+# Calls the driver without the loader that it opens, unless the environment enables that one's tracing layer.
+UNTRACED = 'copies-static-tables'
+LAYER = '+layer'
 # The profiler cannot see what is in another namespace.
 UNSEEN = 'n'
 
@@ -46,10 +53,25 @@ CASES = {
                                                      'oc:two/libze_loader.so.1'),
     'a namespace of its own': ('copies-alone', f'o:{LOADER}', 'n:one/libze_loader.so.1'),
     'a namespace of its own, first': ('copies-alone', 'n:one/libze_loader.so.1', f'o:{LOADER}'),
+    'a loader that is linked statically': ('copies-static', 'l:'),
+    'a loader that is linked statically, and a copy': ('copies-static', 'l:', 'd:one/libze_loader.so.1'),
+    'a plugin with a loader that is linked statically': ('copies-alone', 'p:./copies-static.so', f'o:{LOADER}'),
+    'the loader of the machine, and a plugin with one that is linked statically': ('copies', 'l:', 'pd:./copies-static.so'),
+    'a loader before 1.21.9 that is linked statically': (UNTRACED, 'l:'),
+    'a loader before 1.21.9 that is linked statically, with the layer': (UNTRACED + LAYER, 'l:'),
+    'beside another profiler': ('copies' + PROFILER, 'l:'),
+    'beside another profiler, with a loader that is opened': ('copies-alone' + PROFILER, f'o:{LOADER}'),
+    'beside another profiler, with a loader that is linked statically': ('copies-static' + PROFILER, 'l:'),
+    'beside another profiler, with a program that wraps the loader': ('copies-wrapper' + PROFILER, 'l:'),
 }
 
 
 def program(name, *steps, environment=()):
+    name, _, extra = name.partition('+')
+    if extra:
+        environment = [*environment, 'ZE_ENABLE_TRACING_LAYER=1']
+    if extra == PROFILER[1:]:
+        environment = [*environment, 'PROFILER=yes']
     return [SOURCE / 'tests/lab/guest/in-chroot', SOURCE / 'tests/lab/level_zero/run-without-gpu', 'bmg', 'env', *environment,
             'sh', '-c', PREPARE, 'sh', PROGRAMS, PROGRAMS / name, PROGRAMS / 'modules/transformer.bmg.bin', 'tiny', *steps]
 
@@ -59,11 +81,14 @@ def completed(command):
 
 
 def launches(text):
-    """-> {step: launches}"""
+    """-> {step: launches}, and what another profiler saw of them"""
     found = collections.Counter()
     for line in text.splitlines():
-        _, _, step, count = line.split('\t')
-        found[f'launch_in_step_{step}'] += int(count)
+        kind, *words = line.split('\t')
+        if kind == 'profiler':
+            found[kind], found['profiler, completed'] = map(int, words)
+        else:
+            found[f'launch_in_step_{words[1]}'] += int(words[2])
     return found
 
 
@@ -80,6 +105,11 @@ def profiled(name, *steps):
     equal(outcome.returncode, 0, outcome.stderr)
     check('lost: ze-usdt' not in outcome.stderr, outcome.stderr)
     wanted = launches(outcome.stdout)
+    seen = wanted.pop('profiler', 0), wanted.pop('profiler, completed', 0)
+    equal(seen, (wanted.total(),) * 2 if PROFILER in name else (0, 0), 'launches that the other profiler saw')
+    if name == UNTRACED:
+        check('statically linked and older than 1.21.9' in outcome.stderr, outcome.stderr)
+        wanted.clear()
     for number, step in enumerate(steps):
         if UNSEEN in step.partition(':')[0]:
             del wanted[f'launch_in_step_{number}']

@@ -7,7 +7,7 @@
  *   n  dlmopen into a new namespace
  *   p  FILE is the plugin (plugin.c), which is linked to a loader beside it
  *   c  closes it afterwards, ten times in all
- *   l  the loader that the program is linked to (FILE empty)
+ *   l  the loader that the program is linked to (FILE empty); with -DSTATIC it contains one (static_loader.c)
  * Prints "launch" PID STEP COUNT for each, with words between tabs. Ends with a line and status 1 if a call fails.
  */
 #include "copies.h"
@@ -61,6 +61,20 @@ __attribute__((visibility("default"))) ze_result_t zeInit(ze_init_flags_t flags)
 }
 #endif
 
+#ifdef STATIC
+static void *find_linked(void *library, const char *name)
+{
+	(void)library;
+#define RETURN(function)                                                                                               \
+	if (strcmp(name, #function) == 0)                                                                              \
+		return (void *)function;
+	COPY_FUNCTIONS(RETURN)
+	return NULL;
+}
+#else
+#define find_linked find
+#endif
+
 static void *open_step(const char *flags, const char *file)
 {
 	void *library = strchr(flags, 'n')
@@ -81,7 +95,7 @@ static void use(unsigned number, void *library, const char *flags)
 		copy_open *open = (copy_open *)find(library, "plugin_open");
 		open(&copy, module_path, kernel_name);
 	} else {
-		copy_load(&copy, library, find);
+		copy_load(&copy, library, strchr(flags, 'l') ? find_linked : find);
 		copy_begin(&copy, module_path, kernel_name);
 	}
 	steps[number](&copy, count);
