@@ -263,14 +263,34 @@ static int unfinished_emit(struct collector *collector, struct off_cpu_key *key,
 	return record_batch_append(&collector->batch, &sample.header);
 }
 
+/* Puts the wait of a thread that was passed into what is known of the thread. */
+static void passed_resume(const struct collector *collector, uint32_t id, struct off_cpu_thread *thread)
+{
+	const struct off_cpu_quiet *quiet = &collector->skeleton->bss->quiet_threads[id % OFF_CPU_QUIET_THREADS];
+	struct off_cpu_key key = { .process = thread->key.process,
+				   .thread = thread->key.thread,
+				   .execution = thread->key.execution,
+				   .flags = OFF_CPU_NOT_TAKEN,
+				   .state = quiet->state };
+	if (quiet->thread != id || !quiet->left)
+		return;
+	memcpy(key.name, thread->key.name, sizeof key.name);
+	memcpy(key.thread_name, thread->key.thread_name, sizeof key.thread_name);
+	thread->key = key;
+	thread->start = quiet->left;
+	thread->woken = quiet->woken;
+}
+
 int collector_emit_unfinished(struct collector *collector, uint64_t end)
 {
 	const struct iaprof_host *host = collector->host;
 	bool all = host->target(host)->scope != IAPROF_SCOPE_SYSTEM;
 	int result = map_table_drain(&collector->threads, collector->skeleton->maps.threads);
-	const struct off_cpu_thread *threads = (const void *)collector->threads.values;
+	struct off_cpu_thread *threads = (void *)collector->threads.values;
+	const uint32_t *ids = (const void *)collector->threads.keys;
 	for (uint32_t i = 0; i < collector->threads.count && result == 0; i++) {
-		const struct off_cpu_thread *thread = &threads[i];
+		struct off_cpu_thread *thread = &threads[i];
+		passed_resume(collector, ids[i], thread);
 		struct off_cpu_key key = thread->key;
 		uint64_t woken = thread->woken ? thread->woken : end;
 		if (!thread->start)

@@ -37,7 +37,12 @@ const volatile bool take_ready = true;
 const volatile bool take_waker = false;
 const volatile bool use_tables = true;
 const volatile bool sample_short = true;
-__u64 minimum = 1000000;               /* ns, up to 2^32; user space changes it at any time, but never to or from 0 */
+__u64 minimum = 1000000; /* ns, up to 2^32; user space changes it at any time, but never to or from 0 */
+/*
+ * 2^32 times the least probability with which a wait of a quiet thread is handled, less 1; UINT_MAX: no thread is
+ * quiet. User space changes it at any time.
+ */
+__u32 quiet_chance = 0xffffffffu;
 const volatile __u64 slot_width = 0;   /* ns; 0: waits are not separated by time */
 const volatile __u64 window_share = 0; /* ns of OFF_CPU_WINDOW */
 
@@ -50,6 +55,8 @@ STACKS_MAP(stacks_0);
 STACKS_MAP(stacks_1);
 BPF_MAP(threads, HASH, __u32, struct off_cpu_thread, 1);
 BPF_MAPPED_ARRAY(processors, struct off_cpu_processor, 1);
+
+struct off_cpu_quiet quiet_threads[OFF_CPU_QUIET_THREADS] = {};
 
 /* A thread that is new: too large for the stack of a program. */
 BPF_MAP(new_threads, PERCPU_ARRAY, __u32, struct off_cpu_thread, 1);
@@ -215,6 +222,54 @@ static __always_inline void site_learn(struct off_cpu_thread *thread, __u64 time
 	site->time = now < UINT_MAX ? now : UINT_MAX;
 }
 
+static __always_inline __u32 site_of(const struct unwind_registers *registers)
+{
+	__u64 site = hash_add(hash_add(hash_seed[0], registers->pc), registers->sp);
+	return site ? site : 1;
+}
+
+/* Returns the element of a thread. It is quiet if the element is its own. */
+static __always_inline struct off_cpu_quiet *quiet_of(__u32 id)
+{
+	return &quiet_threads[id % OFF_CPU_QUIET_THREADS];
+}
+
+/* After a wait of the thread: whether it is quiet from now on. */
+static __always_inline void quiet_update(__u32 id, const struct off_cpu_thread *thread)
+{
+	struct off_cpu_quiet *quiet = quiet_of(id);
+	__u32 longest = 0, least = *(volatile __u32 *)&quiet_chance;
+	if (least == UINT_MAX)
+		return;
+#pragma unroll
+	for (__u32 i = 0; i < OFF_CPU_SITES; i++)
+		longest = thread->sites[i].time > longest ? thread->sites[i].time : longest;
+	__u64 time = longest * 1000ull, needed = (time << 32) / minimum;
+	if (time >= minimum && quiet->thread == id)
+		quiet->thread = 0;
+	if (time >= minimum || (quiet->thread != id && __sync_val_compare_and_swap(&quiet->thread, 0, id)))
+		return;
+	quiet->chance = needed > least ? needed : least;
+}
+
+/* A wait that was passed is handled after all. */
+static __always_inline void quiet_resume(struct off_cpu_quiet *quiet, struct task_struct *task,
+					 struct off_cpu_thread *thread)
+{
+	struct unwind_registers registers = {};
+	if (!(task->flags & PF_KTHREAD) && !unwind_registers_of_entry(&registers, task))
+		registers.pc = 0;
+	thread->site = site_of(&registers);
+	__builtin_memset(&thread->key, 0, sizeof thread->key);
+	names_set(&thread->key, task);
+	thread->key.flags = OFF_CPU_NOT_TAKEN;
+	thread->key.state = quiet->state;
+	thread->wait = 0;
+	thread->ran = quiet->ran;
+	thread->woken = quiet->woken;
+	thread->start = quiet->left;
+}
+
 /* A wait that was expected to be short was long: the Linux kernel's stack is still there. */
 static __always_inline void kernel_stack_take(struct task_struct *task, struct off_cpu_thread *thread,
 					      struct off_cpu_processor *processor)
@@ -258,6 +313,7 @@ static __always_inline void wait_end(struct task_struct *task, struct off_cpu_th
 		return;
 	}
 	site_learn(thread, now - start);
+	quiet_update(task->pid, thread);
 	/* With its waker, the wait has been chosen at the wake-up. */
 	if ((!take_waker || !thread->woken) && (is_taken || woken - start >= minimum))
 		wait = value_choose(woken - start, thread->chance, processor);
@@ -285,12 +341,25 @@ static __always_inline void wait_end(struct task_struct *task, struct off_cpu_th
 	__sync_lock_test_and_set(&processor->active, 0);
 }
 
-static __always_inline void thread_came(struct task_struct *task, __u64 now, struct off_cpu_processor *processor)
+/* Returns false for a wait that was passed. */
+static __always_inline bool thread_came(struct task_struct *task, __u64 now, struct off_cpu_processor *processor)
 {
 	__u32 id = task->pid;
+	struct off_cpu_quiet *quiet = quiet_of(id);
+	__u64 left = quiet->thread == id ? quiet->left : 0;
+	if (left && now - left < minimum) {
+		quiet->left = 0;
+		processor->short_skipped++;
+		return false;
+	}
 	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
+	if (left && thread)
+		quiet_resume(quiet, task, thread);
+	if (left)
+		quiet->left = 0;
 	if (thread && thread->start)
 		wait_end(task, thread, now, true, processor);
+	return true;
 }
 
 /*
@@ -305,43 +374,63 @@ static __always_inline void thread_came_unseen(struct task_struct *task, struct 
 	wait_end(task, thread, ran < now - begin ? now - ran : begin, false, processor);
 }
 
-/* The task has left the CPU. */
-static __always_inline void thread_left(void *context, struct task_struct *task, bool preempted, __u32 state, __u64 now,
+/* The task has left the CPU. Returns false for a wait that is passed. */
+static __always_inline bool thread_left(void *context, struct task_struct *task, bool preempted, __u32 state, __u64 now,
 					struct off_cpu_processor *processor)
 {
-	__u32 id = task->pid, zero = 0;
+	__u32 id = task->pid, zero = 0, handled = UINT_MAX;
+	bool is_ready = preempted || state == TASK_RUNNING;
+	struct off_cpu_quiet *quiet = quiet_of(id);
+	bool is_quiet = quiet->thread == id;
+	if (is_quiet && !quiet->left && !(state & TASK_DEAD) && *(volatile __u32 *)&quiet_chance != UINT_MAX) {
+		handled = quiet->chance;
+		if (bpf_get_prandom_u32() > handled) {
+			quiet->state = is_ready ? OFF_CPU_PREEMPTED : state_of(state);
+			quiet->ran = task->se.sum_exec_runtime;
+			quiet->woken = is_ready ? now : 0;
+			quiet->left = now;
+			processor->switches++;
+			return false;
+		}
+	}
 	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
+	if (is_quiet && quiet->left) {
+		if (thread)
+			quiet_resume(quiet, task, thread);
+		quiet->left = 0;
+	}
 	if (thread && thread->start)
 		thread_came_unseen(task, thread, now, processor);
 	if (state & TASK_DEAD) {
+		if (is_quiet)
+			quiet->thread = 0;
 		if (thread)
 			bpf_map_delete_elem(&threads, &id);
-		return;
+		return true;
 	}
 	if (!thread) {
 		struct off_cpu_thread *fresh = bpf_map_lookup_elem(&new_threads, &zero);
 		if (!fresh || bpf_map_update_elem(&threads, &id, fresh, BPF_ANY) ||
 		    !(thread = bpf_map_lookup_elem(&threads, &id))) {
 			processor->threads_full++;
-			return;
+			return true;
 		}
 	}
 	thread->ran = task->se.sum_exec_runtime;
-	bool is_ready = preempted || state == TASK_RUNNING;
 	if (is_over_share(processor, 2)) {
 		thread->key.flags = OFF_CPU_DROPPED;
 		thread->key.state = is_ready ? OFF_CPU_PREEMPTED : state_of(state);
 		thread->woken = is_ready ? now : 0;
 		thread->start = now;
-		return;
+		return true;
 	}
 	processor->switches++;
 	struct unwind_registers registers = {};
 	if (!(task->flags & PF_KTHREAD) && !unwind_registers_of_entry(&registers, task))
 		registers.pc = 0;
-	__u64 site = hash_add(hash_add(hash_seed[0], registers.pc), registers.sp);
-	thread->site = site ? site : 1;
-	thread->chance = chance_of(thread);
+	thread->site = site_of(&registers);
+	__u32 chance = handled == UINT_MAX ? chance_of(thread) : UINT_MAX;
+	thread->chance = handled == UINT_MAX ? chance : handled;
 	thread->wait = 0;
 	__builtin_memset(&thread->key, 0, sizeof thread->key);
 	names_set(&thread->key, task);
@@ -352,8 +441,8 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 		span_set(&thread->key);
 	if (is_over) {
 		thread->key.flags = OFF_CPU_OVER_SHARE;
-		thread->chance = UINT_MAX;
-	} else if (thread->chance != UINT_MAX && bpf_get_prandom_u32() > thread->chance) {
+		thread->chance = handled;
+	} else if (chance != UINT_MAX && bpf_get_prandom_u32() > chance) {
 		thread->key.flags = OFF_CPU_NOT_TAKEN;
 	} else {
 		__sync_lock_test_and_set(&processor->active, 1);
@@ -363,6 +452,7 @@ static __always_inline void thread_left(void *context, struct task_struct *task,
 	}
 	thread->woken = is_ready ? now : 0;
 	thread->start = now;
+	return true;
 }
 
 SEC("tp_btf/sched_switch")
@@ -372,11 +462,10 @@ int BPF_PROG(off_cpu_switch, bool preempted, struct task_struct *from, struct ta
 	if (!processor)
 		return 0;
 	__u64 now = bpf_ktime_get_ns();
-	if (is_wanted(from))
-		thread_left(ctx, from, preempted, state, now, processor);
-	if (to->pid)
-		thread_came(to, now, processor);
-	time_add(processor, now);
+	bool is_handled = is_wanted(from) && thread_left(ctx, from, preempted, state, now, processor);
+	is_handled |= to->pid && thread_came(to, now, processor);
+	if (is_handled) /* reading the clock again would cost as much as the rest */
+		time_add(processor, now);
 	return 0;
 }
 
@@ -410,6 +499,12 @@ int BPF_PROG(off_cpu_waking, struct task_struct *task)
 {
 	struct off_cpu_processor *processor = processor_get();
 	__u32 id = task->pid;
+	struct off_cpu_quiet *quiet = quiet_of(id);
+	if (quiet->thread == id && quiet->left) {
+		if (!quiet->woken)
+			quiet->woken = bpf_ktime_get_ns();
+		return 0;
+	}
 	struct off_cpu_thread *thread = bpf_map_lookup_elem(&threads, &id);
 	if (!processor || !thread || !thread->start || thread->woken)
 		return 0;

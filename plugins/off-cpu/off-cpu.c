@@ -22,6 +22,8 @@
 #define MINIMUM_MAX (4 * SECOND)
 /* Largest factor by which the budget raises it. */
 #define STRIDE_MAX 100u
+/* Largest number of waits of quiet threads of which the budget has one handled. */
+#define QUIET_STRIDE_MAX 64u
 #define WAITS_PER_PROCESSOR 2048u
 #define MAP_SIZE_MIN 4096u
 #define MAP_SIZE_MAX 65536u
@@ -53,7 +55,7 @@ struct off_cpu {
 	const struct iaprof_host *host;
 	struct off_cpu_bpf *skeleton;
 	struct collector collector;
-	uint32_t stride; /* factor of the shortest wait */
+	uint32_t stride; /* of the budget */
 	uint64_t end;    /* time of stop() */
 	bool started;
 };
@@ -183,35 +185,50 @@ static int off_cpu_prepare(const struct iaprof_host *host, void *instance)
 	return result;
 }
 
+/* Of so many waits of quiet threads, one is handled. */
+static uint32_t quiet_stride(const struct off_cpu *off_cpu)
+{
+	uint32_t longest =
+		off_cpu->waker ? 1 : QUIET_STRIDE_MAX; /* a waker is read when its thread wakes another one */
+	return off_cpu->stride < longest ? off_cpu->stride : longest;
+}
+
+static uint64_t raised_minimum(const struct off_cpu *off_cpu)
+{
+	return off_cpu->minimum * (off_cpu->short_choice == SHORT_SAMPLE ? off_cpu->stride : 1);
+}
+
 static void describe_minimum(const struct off_cpu *off_cpu)
 {
 	const struct iaprof_host *host = off_cpu->host;
 	const char *shorter = off_cpu->short_choice == SHORT_SAMPLE ? "sampled" : "skipped";
-	if (off_cpu->stride == 1)
-		host->metadata(host, "shortest wait", "%" PRIu64 " us, shorter ones are %s",
-			       off_cpu->minimum / MICROSECOND, shorter);
-	else
-		host->metadata(host, "shortest wait",
-			       "%" PRIu64 " us (raised from %" PRIu64 " us by the budget), shorter ones are %s",
-			       off_cpu->stride * off_cpu->minimum / MICROSECOND, off_cpu->minimum / MICROSECOND,
-			       shorter);
+	char raised[64] = "", quiet[96] = "";
+	if (raised_minimum(off_cpu) > off_cpu->minimum)
+		snprintf(raised, sizeof raised, " (raised from %" PRIu64 " us by the budget)",
+			 off_cpu->minimum / MICROSECOND);
+	if (quiet_stride(off_cpu) > 1)
+		snprintf(quiet, sizeof quiet, "; 1 of %" PRIu32 " waits of threads that have only such, for the budget",
+			 quiet_stride(off_cpu));
+	host->metadata(host, "shortest wait", "%" PRIu64 " us%s, shorter ones are %s%s",
+		       raised_minimum(off_cpu) / MICROSECOND, raised, shorter, quiet);
 }
 
 /*
- * Adapts the shortest recorded wait to the run's budget. Shorter waits are sampled, so sums remain correct when it
+ * Adapts the waits that are handled to the run's budget. Shorter waits are sampled, so sums remain correct when it
  * changes.
  */
 static void follow_budget(struct off_cpu *off_cpu)
 {
 	const struct iaprof_host *host = off_cpu->host;
-	bool is_able = off_cpu->short_choice == SHORT_SAMPLE && off_cpu->minimum;
-	uint64_t longest = is_able ? MINIMUM_MAX / off_cpu->minimum : 1;
+	bool is_raised = off_cpu->short_choice == SHORT_SAMPLE;
+	uint64_t longest = !off_cpu->minimum ? 1 : is_raised ? MINIMUM_MAX / off_cpu->minimum : QUIET_STRIDE_MAX;
 	uint32_t stride =
-		is_able ? host->sample_stride(host, longest < STRIDE_MAX ? (uint32_t)longest : STRIDE_MAX) : 1;
+		longest > 1 ? host->sample_stride(host, longest < STRIDE_MAX ? (uint32_t)longest : STRIDE_MAX) : 1;
 	if (stride == off_cpu->stride)
 		return;
 	off_cpu->stride = stride;
-	__atomic_store_n(&off_cpu->skeleton->data->minimum, stride * off_cpu->minimum, __ATOMIC_RELAXED);
+	__atomic_store_n(&off_cpu->skeleton->data->minimum, raised_minimum(off_cpu), __ATOMIC_RELAXED);
+	__atomic_store_n(&off_cpu->skeleton->data->quiet_chance, UINT32_MAX / quiet_stride(off_cpu), __ATOMIC_RELAXED);
 	describe_minimum(off_cpu);
 }
 

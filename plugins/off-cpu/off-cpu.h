@@ -71,6 +71,22 @@ struct off_cpu_thread {
 	struct off_cpu_site sites[OFF_CPU_SITES];
 };
 
+/*
+ * A thread whose waits of late were all shorter than the minimum. For the budget, most of its waits are passed: only
+ * their times are noted, here. An element belongs to its thread, on whose CPU alone it is released, while left is 0.
+ */
+struct off_cpu_quiet {
+	__u32 thread; /* 0: the element is free */
+	__u32 chance; /* 2^32 times the probability with which a wait is handled, less 1 */
+	__u64 left;   /* of the wait that is passed, as in struct off_cpu_thread; 0: there is none */
+	__u64 woken;
+	__u64 ran;
+	__u32 state; /* enum off_cpu_state */
+	__u32 pad;
+};
+/* A power of two. Of threads that share an element, one is quiet. */
+#define OFF_CPU_QUIET_THREADS 4096u
+
 /* Lost: the programs had used twice their share of the CPU. */
 struct off_cpu_dropped {
 	__u64 count;

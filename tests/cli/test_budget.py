@@ -145,7 +145,7 @@ print(time.monotonic_ns() - awake() - begin)
 """
 
 
-@case('a tiny budget raises the shortest wait, and the time that programs wait stays right',
+@case('a tiny budget passes short waits and raises the shortest one, and the time that programs wait stays right',
       needs=(needs_root, needs_sampling))
 def tiny_off_cpu():
     if subprocess.run([PROGRAM, '--check', '-s', 'off-cpu'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -168,6 +168,7 @@ def tiny_off_cpu():
     outcome = end(process)
     equal(outcome.status, COMPLETE, outcome.err)
     texts = [row['text'] for row in rows('events.csv') if row['record'] == 'metadata' and row['name'] == 'shortest wait']
+    require(any(re.search(r'^1000 us.*1 of \d+ waits of threads', text) for text in texts), f'{texts}')
     require(any('raised from 1000 us by the budget' in text for text in texts), f'{texts}')
     mine = [(int(row['value']), int(row['count'])) for row in replayed()
             if row['program'] == 'sleeper' and row['value_type'] == 'off-cpu']
