@@ -29,31 +29,52 @@ static bool program_read(struct bpf_cost_program *program)
 	return found == 2;
 }
 
-void bpf_cost_add(struct bpf_cost *cost, pid_t pid)
+/* Calls back for each program that a process has open. */
+static void programs_each(struct bpf_cost *cost, pid_t pid, uint16_t source,
+			  void (*take)(struct bpf_cost *cost, struct bpf_cost_program *program))
 {
 	char target[32], path[64];
 	snprintf(path, sizeof path, "/proc/%d/fd", pid);
 	CLEANUP_CLOSEDIR DIR *folder = opendir(path);
 	for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-		struct bpf_cost_program program = { .pid = pid, .descriptor = atoi(entry->d_name) };
+		struct bpf_cost_program program = { .pid = pid, .descriptor = atoi(entry->d_name), .source = source };
 		ssize_t length = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
 		target[length > 0 ? length : 0] = '\0';
 		if (!strcmp(target, "anon_inode:bpf-prog") && program_read(&program))
-			(void)!array_push(&cost->programs, program);
+			take(cost, &program);
 	}
 }
 
-/* Returns the time of the programs since the beginning. A program that was closed or opened meanwhile is left out. */
-static uint64_t programs_time(const struct bpf_cost *cost)
+static const struct bpf_cost_owned *owned_find(const struct bpf_cost *cost, uint32_t id)
 {
-	uint64_t sum = 0;
-	for (size_t i = 0; i < cost->programs.count; i++) {
-		const struct bpf_cost_program *before = &cost->programs.items[i];
-		struct bpf_cost_program now = *before;
-		if (program_read(&now) && now.id == before->id)
-			sum += now.time - before->time;
-	}
-	return sum;
+	for (size_t i = 0; i < cost->owned.count; i++)
+		if (cost->owned.items[i].id == id)
+			return &cost->owned.items[i];
+	return NULL;
+}
+
+static void claim(struct bpf_cost *cost, struct bpf_cost_program *program)
+{
+	if (!owned_find(cost, program->id))
+		(void)!array_push(&cost->owned, ((struct bpf_cost_owned){ program->id, program->source }));
+}
+
+void bpf_cost_claim(struct bpf_cost *cost, uint16_t source)
+{
+	programs_each(cost, getpid(), source, claim);
+}
+
+static void measure(struct bpf_cost *cost, struct bpf_cost_program *program)
+{
+	const struct bpf_cost_owned *owned = program->source ? NULL : owned_find(cost, program->id);
+	if (owned)
+		program->source = owned->source;
+	(void)!array_push(&cost->programs, *program);
+}
+
+void bpf_cost_add(struct bpf_cost *cost, pid_t pid, uint16_t source)
+{
+	programs_each(cost, pid, source, measure);
 }
 
 int bpf_cost_begin(struct bpf_cost *cost)
@@ -64,7 +85,8 @@ int bpf_cost_begin(struct bpf_cost *cost)
 		return descriptor ? -errno : -EBADF;
 	fcntl((int)descriptor, F_SETFD, FD_CLOEXEC);
 	cost->descriptor = (int)descriptor;
-	bpf_cost_add(cost, getpid());
+	cost->programs.count = 0;
+	bpf_cost_add(cost, getpid(), 0);
 	cost->begin = clock_monotonic();
 	return 0;
 }
@@ -74,9 +96,35 @@ void bpf_cost_end(struct bpf_cost *cost, uint64_t least)
 	uint64_t elapsed = clock_monotonic() - cost->begin;
 	if (!cost->descriptor || elapsed < least)
 		return;
-	if (elapsed)
-		cost->share = (double)programs_time(cost) / (double)elapsed;
-	array_free(&cost->programs);
+	for (size_t i = 0; i < cost->programs.count; i++) {
+		struct bpf_cost_program *program = &cost->programs.items[i], now = *program;
+		/* One that was closed or opened meanwhile is left out. */
+		if (program_read(&now) && now.id == program->id && elapsed)
+			program->share = (double)(now.time - program->time) / (double)elapsed;
+	}
 	close(cost->descriptor);
 	cost->descriptor = 0;
+}
+
+double bpf_cost_all(const struct bpf_cost *cost)
+{
+	double sum = 0;
+	for (size_t i = 0; i < cost->programs.count; i++)
+		sum += cost->programs.items[i].share;
+	return sum;
+}
+
+double bpf_cost_of(const struct bpf_cost *cost, uint16_t source)
+{
+	double sum = 0;
+	for (size_t i = 0; i < cost->programs.count; i++)
+		sum += cost->programs.items[i].source == source ? cost->programs.items[i].share : 0;
+	return sum;
+}
+
+void bpf_cost_free(struct bpf_cost *cost)
+{
+	bpf_cost_end(cost, 0);
+	array_free(&cost->programs);
+	array_free(&cost->owned);
 }

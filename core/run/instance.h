@@ -97,6 +97,7 @@ struct instance {
 	bool configured, prepared, started;
 	const struct instance *brought_by; /* the source that this one is a companion of; NULL if none */
 	bool offline;                      /* as host->offline() */
+	uint64_t callback_cost;            /* CPU time of its callbacks of the loop, ns */
 	uint32_t longest_stride;           /* the largest argument of host->sample_stride(); 0: not called */
 	bool left_out;                     /* cannot run on this machine; the run continues without it */
 	bool has_company;                /* requested by the user, or by a source that has company: see setup_probe.c */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 
 /* A file descriptor or timer of the instance in the loop. */
 struct watch {
@@ -38,7 +39,9 @@ static void descriptor_ready(void *context, uint32_t ready)
 	}
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(watch->instance, "descriptor");
 	struct instance *instance = watch->instance;
+	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 	callback_returned(watch, watch->on_fd(&instance->host, instance->memory, watch->descriptor, ready));
+	instance->callback_cost += clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
 static void timer_expired(void *context, uint64_t expirations)
@@ -50,7 +53,9 @@ static void timer_expired(void *context, uint64_t expirations)
 	}
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(watch->instance, "timer");
 	struct instance *instance = watch->instance;
+	uint64_t begin = clock_read(CLOCK_THREAD_CPUTIME_ID);
 	callback_returned(watch, watch->on_timer(&instance->host, instance->memory, expirations));
+	instance->callback_cost += clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
 /* Returns a watch, reusing one that has ended, so that watching many descriptors in turn does not use more memory. */

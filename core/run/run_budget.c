@@ -15,9 +15,10 @@
 #define BPF_TIME NANOSECONDS_PER_SECOND
 /*
  * Minimum time between measurements at the same rate: each takes several ms, too much for short intervals. Less than
- * the default interval by more than its jitter.
+ * the default interval by more than its jitter; while something is given up, the end of a load must show soon.
  */
 #define BPF_PERIOD (45 * NANOSECONDS_PER_SECOND)
+#define BPF_PERIOD_SAVING (4 * NANOSECONDS_PER_SECOND)
 
 /* Counters of the core itself: its records have no source. */
 enum { COUNTER_BUDGET = 1, COUNTER_USED, COUNTER_RATE };
@@ -65,21 +66,54 @@ static struct cpu_budget_cost cost_since(const struct run_budget *now, const str
 	return (struct cpu_budget_cost){ .all = all, .samples = samples, .events = events, .tables = tables };
 }
 
+/* Returns the CPU time of a source so far, ns. */
+static uint64_t cpu_of(const struct instance *source)
+{
+	return source->isolation ? isolation_cost(source->isolation) : source->callback_cost;
+}
+
+/* time: of all CPUs in the interval, ns; 0: it has no costs. */
+static void measure_sources(struct run *run, double time)
+{
+	struct run_budget *budget = &run->budget;
+	const struct cpu_budget *control = &budget->control;
+	const struct source_cost unknown = { .dependent = -1 };
+	while (budget->sources.count < run->setup.sources.count && array_push(&budget->sources, unknown))
+		;
+	for (size_t i = 0; i < budget->sources.count; i++) {
+		struct source_cost *cost = &budget->sources.items[i];
+		const struct instance *source = run->setup.sources.items[i];
+		uint64_t cpu = cpu_of(source);
+		cost->share = time > 0 ? share(cpu, cost->cpu, time) + bpf_cost_of(&budget->bpf, source->number) /
+									       (double)sysconf(_SC_NPROCESSORS_ONLN)
+				       : 0;
+		cost->cpu = cpu;
+		if (control->tried)
+			cost->dependent =
+				cpu_budget_dependent(cost->before, cost->share, control->tried, control->stride);
+		else
+			cost->before = cost->share;
+	}
+}
+
 /* Begins to measure BPF programs, unless their cost at this rate was measured recently. */
 static void measure_programs(struct run *run)
 {
 	struct run_budget *budget = &run->budget;
 	bool is_known = budget->bpf.begin && budget->bpf_stride == budget->control.stride;
-	if (is_known && clock_monotonic() - budget->bpf.begin < BPF_PERIOD)
+	const struct cpu_budget *control = &budget->control;
+	bool saves = control->stride > 1 || control->saves_events || control->saves_tables;
+	if (is_known && clock_monotonic() - budget->bpf.begin < (saves ? BPF_PERIOD_SAVING : BPF_PERIOD))
 		return;
 	budget->bpf_stride = budget->control.stride;
 	if (budget->bpf.descriptor) /* a measurement has begun and not ended */
 		return;
 	int result = bpf_cost_begin(&budget->bpf);
 	for (size_t i = 0; !result && i < run->setup.sources.count; i++) {
-		pid_t process = isolation_process(run->setup.sources.items[i]->isolation);
+		const struct instance *source = run->setup.sources.items[i];
+		pid_t process = isolation_process(source->isolation);
 		if (process)
-			bpf_cost_add(&budget->bpf, process);
+			bpf_cost_add(&budget->bpf, process, source->number);
 	}
 	if (result && !budget->has_begun)
 		log_message(IAPROF_LOG_INFO, "budget: the CPU time of BPF programs is not included: %s",
@@ -109,6 +143,31 @@ static void describe_saving(const struct cpu_budget *control, char *text, size_t
 		snprintf(text + length, size - length, ", no new unwind tables");
 }
 
+/* Appends what costs how much. */
+static void append_costs(struct text *text, const struct run *run, const struct cpu_budget_cost *cost)
+{
+	double other = cost->samples;
+	for (size_t i = 0; i < run->budget.sources.count; i++) {
+		const struct source_cost *source = &run->budget.sources.items[i];
+		other -= source->share;
+		text_append_format(text, "%s %.2g %%, ", run->setup.sources.items[i]->name, 100 * source->share);
+		if (source->dependent >= 0)
+			text_append_format(text, "of which %.0f %% depended on the rate, ", 100 * source->dependent);
+	}
+	text_append_format(text, "process events %.2g %%, unwind tables %.2g %%, other %.2g %%", 100 * cost->events,
+			   100 * cost->tables, 100 * (other > 0 ? other : 0));
+}
+
+/* Returns the position of the source that costs most; -1: none. */
+static int costliest(const struct run *run)
+{
+	int most = -1;
+	for (size_t i = 0; i < run->budget.sources.count; i++)
+		if (most < 0 || run->budget.sources.items[i].share > run->budget.sources.items[most].share)
+			most = (int)i;
+	return most;
+}
+
 /* Two digits, so that a run without end interns few different texts. */
 static void describe(struct run *run, double bpf)
 {
@@ -123,8 +182,16 @@ static void describe(struct run *run, double bpf)
 		 control->is_exceeded ? ", above the budget: to give up more would save little" : "");
 	run_send_metadata(run, "CPU use of iaprof", text);
 	describe_saving(control, text, sizeof text);
+	int most = costliest(run);
+	size_t length = strlen(text);
 	if (control->stride > 1 || control->saves_events || control->saves_tables)
-		strncat(text, ", to hold the CPU budget", sizeof text - strlen(text) - 1);
+		length += (size_t)snprintf(text + length, sizeof text - length, ", to hold the CPU budget");
+	if (control->stride > 1 && most >= 0)
+		length += (size_t)snprintf(text + length, sizeof text - length, ", of which source %.40s uses most",
+					   run->setup.sources.items[most]->name);
+	if (control->stride > 1 && most >= 0 && run->budget.sources.items[most].dependent >= 0)
+		snprintf(text + length, sizeof text - length, " (%.1g %% of it depends on the rate)",
+			 100 * run->budget.sources.items[most].dependent);
 	run_send_metadata(run, "sampling", text);
 }
 
@@ -133,21 +200,21 @@ static void report(struct run *run, enum cpu_budget_change change, const struct 
 	struct run_budget *budget = &run->budget;
 	const struct cpu_budget *control = &budget->control;
 	char saving[160];
+	struct text costs = { 0 };
 	describe_saving(control, saving, sizeof saving);
+	append_costs(&costs, run, cost);
 	if (change != CPU_BUDGET_KEPT)
-		log_message(
-			IAPROF_LOG_INFO,
-			"budget: used %.2g %% of the CPU time of all CPUs (samples %.2g %%, process events %.2g %%, "
-			"unwind tables %.2g %%), %.3g %% allowed: %s",
-			100 * cost->all, 100 * cost->samples, 100 * cost->events, 100 * cost->tables,
-			100 * control->share, saving);
+		log_message(IAPROF_LOG_INFO,
+			    "budget: used %.2g %% of the CPU time of all CPUs (%s), %.3g %% allowed: %s",
+			    100 * cost->all, text_string(&costs), 100 * control->share, saving);
 	if (control->is_exceeded && !budget->is_reported)
-		log_message(
-			IAPROF_LOG_WARNING,
-			"budget: used %.2g %% of the CPU time of all CPUs, %.3g %% allowed: to give up more would save "
-			"little (samples cost %.2g %%, process events %.2g %%: set a larger budget)",
-			100 * cost->all, 100 * control->share, 100 * cost->samples, 100 * cost->events);
+		log_message(IAPROF_LOG_WARNING,
+			    "budget: used %.2g %% of the CPU time of all CPUs (%s), %.3g %% allowed, and a lower rate "
+			    "would "
+			    "save little: set a larger budget or fewer sources (now %s)",
+			    100 * cost->all, text_string(&costs), 100 * control->share, saving);
 	budget->is_reported |= control->is_exceeded;
+	text_free(&costs);
 }
 
 /* Has the engine do less, as far as the budget requires. */
@@ -171,6 +238,15 @@ void run_budget_open(struct run *run)
 		control->saves_tables = control->saves_events = false;
 	}
 	limit_engine(run);
+	/* Those of an earlier run. */
+	if (run->configuration->continuous)
+		bpf_cost_claim(&run->budget.bpf, 0);
+}
+
+void run_budget_note_programs(struct run *run, const struct instance *source)
+{
+	if (run->configuration->continuous)
+		bpf_cost_claim(&run->budget.bpf, source->number);
 }
 
 void run_budget_begin_anew(struct run *run)
@@ -180,7 +256,8 @@ void run_budget_begin_anew(struct run *run)
 
 void run_budget_close(struct run *run)
 {
-	bpf_cost_end(&run->budget.bpf, 0);
+	bpf_cost_free(&run->budget.bpf);
+	array_free(&run->budget.sources);
 }
 
 uint32_t run_budget_stride(void *context)
@@ -198,6 +275,7 @@ static void begin(struct run *run)
 	set_counter(run, COUNTER_BUDGET, run->budget.control.share);
 	set_counter(run, COUNTER_RATE, 1.0 / run->budget.control.stride);
 	begin_interval(run);
+	measure_sources(run, 0);
 	measure_programs(run);
 	run->budget.has_begun = true;
 }
@@ -216,12 +294,15 @@ void run_budget_tick(struct run *run)
 	if (budget->is_disturbed) {
 		budget->is_disturbed = false;
 		begin_interval(run);
+		measure_sources(run, 0);
 		return measure_programs(run);
 	}
 	struct run_budget before = *budget;
 	begin_interval(run);
-	double bpf = before.bpf.share / (double)sysconf(_SC_NPROCESSORS_ONLN);
+	double processors = (double)sysconf(_SC_NPROCESSORS_ONLN);
+	double bpf = bpf_cost_all(&budget->bpf) / processors;
 	struct cpu_budget_cost cost = cost_since(budget, &before);
+	measure_sources(run, processors * (double)(budget->clock - before.clock));
 	cost.all += bpf;
 	cost.samples += bpf;
 	budget->control.needs_events = run->functions->needs_events(run->engine);

@@ -17,11 +17,13 @@
 /* Interval at which process events are read and the status line is updated. */
 #define TICK NANOSECONDS_PER_SECOND
 
-static int prepare(const struct run *run, struct instance *const *instances, size_t count, struct error *error)
+static int prepare(struct run *run, struct instance *const *instances, size_t count, struct error *error)
 {
 	int result = 0;
-	for (size_t i = 0; !result && i < count; i++)
+	for (size_t i = 0; !result && i < count; i++) {
 		result = run_result_of(run, instances[i], instance_prepare(instances[i], error));
+		run_budget_note_programs(run, instances[i]);
+	}
 	return result;
 }
 
@@ -49,9 +51,9 @@ int run_prepare(struct run *run, struct error *error)
 	if (!result)
 		result = prepare(run, run->setup.sinks.items, run->setup.sinks.count, error);
 	send_source_names(run);
+	run_budget_open(run);
 	if (!result)
 		result = prepare(run, run->setup.sources.items, run->setup.sources.count, error);
-	run_budget_open(run);
 	if (!result)
 		capabilities_reduce();
 	return result;

@@ -31,16 +31,25 @@ struct run_cost {
 	uint64_t total;             /* ns of CPU time from then on */
 };
 
+/* What a source costs. */
+struct source_cost {
+	uint64_t cpu;     /* of its callbacks or its process so far, at the beginning of the interval, ns */
+	double share;     /* of the CPU time of all CPUs in the interval before, with that of its BPF programs */
+	double before;    /* the same before the rate was lowered last */
+	double dependent; /* part that depended on the rate then, 0 to 1; negative: unknown */
+};
+
 /* See run_budget.c. */
 struct run_budget {
 	struct cpu_budget control;
 	struct bpf_cost bpf;
-	uint32_t bpf_stride;           /* in the latest measurement of BPF programs */
-	uint32_t interval;             /* number of the current interval */
-	uint64_t cpu, clock;           /* at its beginning, ns */
-	struct engine_progress engine; /* the same */
-	bool has_begun, is_reported;   /* is_reported: that the budget is exceeded */
-	bool is_disturbed;             /* the interval includes the cost of another run */
+	ARRAY(struct source_cost) sources; /* in the order of the setup */
+	uint32_t bpf_stride;               /* in the latest measurement of BPF programs */
+	uint32_t interval;                 /* number of the current interval */
+	uint64_t cpu, clock;               /* at its beginning, ns */
+	struct engine_progress engine;     /* the same */
+	bool has_begun, is_reported;       /* is_reported: that the budget is exceeded */
+	bool is_disturbed;                 /* the interval includes the cost of another run */
 };
 
 struct run {
@@ -170,8 +179,10 @@ void run_synchronize(struct run *run);
 /* Sends the last SYNC record, at the end of the samples, and ends process events. */
 void run_end_events(struct run *run);
 
-/* run_budget.c: holds the budget of a continuous run. */
+/* run_budget.c: holds the budget of a continuous run. Before the sources are prepared. */
 void run_budget_open(struct run *run);
+/* After a source was prepared: the BPF programs that it has loaded are its own. */
+void run_budget_note_programs(struct run *run, const struct instance *source);
 /* Called every second. */
 void run_budget_tick(struct run *run);
 /* Implements sample_stride() of struct instance_services; context is the run. */

@@ -99,7 +99,10 @@ def tiny():
 
     texts = [f"{row['name']}: {row['text']}" for row in rows('events.csv') if row['record'] == 'metadata']
     require(any(re.search(r'frequency.*lowered from 999 Hz by the budget', text) for text in texts), f'{texts}')
-    require(any(re.search(r'1 of \d+ samples.*, to hold the CPU budget', text) for text in texts), f'{texts}')
+    require(any(re.search(r'1 of \d+ samples.*, to hold the CPU budget, of which source cpu-stack uses most', text)
+                for text in texts), f'{texts}')
+    costs = re.findall(r'budget: used .*\(cpu-stack ([\d.e-]+) %, of which (\d+) % depended on the rate', read('err'))
+    require(any(float(used) > 0 for used, _ in costs), f'{costs}: {read("err")}')
     require(any('CPU use of iaprof' in text for text in texts), f'{texts}')
     rates = [float(row['minimum']) for row in rows('counters.csv') if row['name'] == 'sampling-rate']
     require(rates and min(rates) < 1, f'rates {rates}')
@@ -168,7 +171,7 @@ def tiny_off_cpu():
     outcome = end(process)
     equal(outcome.status, COMPLETE, outcome.err)
     texts = [row['text'] for row in rows('events.csv') if row['record'] == 'metadata' and row['name'] == 'shortest wait']
-    require(any(re.search(r'^1000 us.*1 of \d+ waits of threads', text) for text in texts), f'{texts}')
+    require(any(re.search(r'; 1 of \d+ waits of threads', text) for text in texts), f'{texts}')
     require(any('raised from 1000 us by the budget' in text for text in texts), f'{texts}')
     mine = [(int(row['value']), int(row['count'])) for row in replayed()
             if row['program'] == 'sleeper' and row['value_type'] == 'off-cpu']

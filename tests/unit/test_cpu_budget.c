@@ -11,6 +11,7 @@
 /* What an interval costs, in shares of the budget. */
 struct machine {
 	double fixed;    /* whatever is given up */
+	double switches; /* of samples, but at any rate */
 	double sampling; /* at the full rate */
 	double tables;   /* that of new unwind tables */
 	double events;   /* that of process events */
@@ -18,7 +19,7 @@ struct machine {
 
 static struct cpu_budget_cost cost(const struct machine *machine, const struct cpu_budget *budget)
 {
-	struct cpu_budget_cost cost = { .samples = SHARE * machine->sampling / budget->stride,
+	struct cpu_budget_cost cost = { .samples = SHARE * (machine->switches + machine->sampling / budget->stride),
 					.tables = budget->saves_tables ? 0 : SHARE * machine->tables,
 					.events = budget->saves_events ? 0 : SHARE * machine->events };
 	cost.all = SHARE * machine->fixed + cost.samples + cost.tables + cost.events;
@@ -155,6 +156,78 @@ TEST(the_rate_is_lowered_no_further_than_it_saves_something)
 	run_for(&budget, &machine, 20);
 	ck_assert(budget.is_exceeded && budget.stride > 1);
 	ck_assert_msg(budget.stride <= 4, "1 of %u", budget.stride);
+}
+
+/* Nine tenths of what samples cost is that of looking at each switch. */
+TEST(a_rate_that_saves_little_is_undone)
+{
+	const struct machine machine = { .fixed = 0.2, .switches = 9, .sampling = 1 };
+	struct cpu_budget budget;
+	cpu_budget_init(&budget, SHARE);
+	run_for(&budget, &machine, 3);
+	ck_assert_uint_eq(budget.stride, LONGEST);
+	struct cpu_budget_cost used = cost(&machine, &budget);
+	ck_assert_int_eq(cpu_budget_step(&budget, &used, LONGEST), CPU_BUDGET_RAISED);
+	ck_assert(budget.stride == 1 && budget.is_exceeded);
+	ck_assert(budget.dependent > 0.099 && budget.dependent < 0.101);
+	uint32_t lowered = 0;
+	for (int i = 0; i < 500; i++) {
+		run_for(&budget, &machine, 1);
+		lowered += budget.stride > 1;
+	}
+	ck_assert_msg(lowered && lowered < 60, "%u of 500 intervals", lowered);
+}
+
+/* It exceeds the budget, but by a third of what it did. */
+TEST(a_rate_that_saves_much_is_kept)
+{
+	const struct machine machine = { .switches = 4, .sampling = 8 };
+	struct cpu_budget budget;
+	cpu_budget_init(&budget, SHARE);
+	run_for(&budget, &machine, 50);
+	ck_assert(budget.stride > 4 && budget.is_exceeded);
+}
+
+/* Attempts during a load that lasts do not delay the end of the next one. */
+TEST(all_comes_back_when_the_load_ends_whatever_was_tried_before)
+{
+	const struct machine busy = { .fixed = 0.3, .sampling = 0.4, .tables = 0.5, .events = 3.5 };
+	const struct machine gone = { .fixed = 0.05, .sampling = 0.05 };
+	struct cpu_budget budget;
+	cpu_budget_init(&budget, SHARE);
+	run_for(&budget, &busy, 500);
+	ck_assert(budget.saves_events && budget.wait > CPU_BUDGET_WAIT);
+	run_for(&budget, &gone, 2);
+	ck_assert(!budget.saves_events && !budget.saves_tables);
+}
+
+/* The rest costs as much of another mix: the first step is too short. */
+TEST(the_rate_is_whole_two_intervals_after_the_load)
+{
+	const struct machine busy = { .switches = 0.4, .sampling = 8 };
+	const struct machine gone = { .switches = 0.2, .sampling = 0.3 };
+	struct cpu_budget budget;
+	cpu_budget_init(&budget, SHARE);
+	run_for(&budget, &busy, 20);
+	ck_assert_uint_gt(budget.stride, 8);
+	run_for(&budget, &gone, 1);
+	ck_assert_uint_gt(budget.stride, 1);
+	run_for(&budget, &gone, 1);
+	ck_assert_uint_eq(budget.stride, 1);
+}
+
+/* What was learned of one load is not held against another. */
+TEST(a_load_that_grows_while_the_rate_is_lowered_is_lowered_later)
+{
+	const struct machine small = { .sampling = 2 }, large = { .sampling = 400 };
+	struct cpu_budget budget;
+	cpu_budget_init(&budget, SHARE);
+	run_for(&budget, &small, 1);
+	ck_assert_uint_gt(budget.stride, 1);
+	run_for(&budget, &large, 3);
+	ck_assert(budget.stride == 1 && budget.is_exceeded);
+	run_for(&budget, &large, CPU_BUDGET_PAUSE + 3);
+	ck_assert_uint_eq(budget.stride, LONGEST);
 }
 
 TEST(a_source_that_cannot_sample_less_is_left_alone)
