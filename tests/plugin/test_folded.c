@@ -284,6 +284,7 @@ TEST_LOOP(writes_one_value_type_to_standard_output_and_names_the_others, 0, 2)
 	test_profile_add(&profile, "a", calls, 3);
 	if (_i)
 		test_profile_value(&profile, test_profile_stack(&profile, ids, 3), stalls, 2);
+	profile.value_types.items[stalls].role = IAPROF_VALUE_DEVICE_SAMPLES;
 	ck_assert_int_eq(write_profile(), 0);
 	expect(NULL, expected[_i]);
 	ck_assert_uint_eq(host->outputs.count, 1);

@@ -4,6 +4,9 @@
  * samples from the capture; here the correlator attributes them: to one process or two, to several launch sites, to
  * code that was unloaded or replaced, by activity, and to nothing. All times are relative to the start.
  */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,7 +18,7 @@
 #define SECOND 1
 
 struct source {
-	const char *image;
+	const char *image, *instructions;
 
 	const struct iaprof_host *host;
 	uint32_t pids[2];
@@ -25,6 +28,8 @@ struct source {
 
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct source, image, STRING, "image", NULL, "Path of the image"),
+	IAPROF_OPTION(struct source, instructions, STRING, "instructions", NULL,
+		      "Path of the list of its instructions"),
 };
 
 static uint32_t text(const struct source *source, const char *string)
@@ -155,13 +160,41 @@ static int send_activity(const struct source *source, uint32_t pid, uint64_t bus
 								    .kind = IAPROF_ACTIVITY_SCHEDULER });
 }
 
-/* All instructions of a range of addresses, in one interval. */
+/* Returns whether an instruction begins at an offset in a kernel, according to the list. */
+static bool is_instruction(const struct source *source, const char *kernel, uint64_t offset)
+{
+	char line[1024], name[256];
+	uint64_t listed;
+	bool found = false;
+	FILE *list = fopen(source->instructions, "r");
+	while (list && !found && fgets(line, sizeof line, list))
+		found = sscanf(line, "%*s %255s %" SCNx64, name, &listed) == 2 && listed == offset &&
+			strcmp(name, kernel) == 0;
+	if (list)
+		fclose(list);
+	return found;
+}
+
+/* Returns whether samples are taken at an address: where an instruction begins, if there is an image. */
+static bool is_sampled(const struct source *source, uint64_t address)
+{
+	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+		uint64_t offset = address - kernels[i].address;
+		bool is_replaced = source->turns > 2 && kernels[i].id == 7;
+		if (offset < kernels[i].size && kernels[i].code_object)
+			return is_instruction(source, is_replaced ? "histogram" : kernels[i].name, offset);
+	}
+	return true;
+}
+
+/* The instructions of a range of addresses, in one interval. */
 static int send_range(const struct source *source, uint32_t device, uint64_t address, uint64_t size, uint32_t pid,
 		      uint64_t begin, uint64_t end)
 {
 	int result = 0;
 	for (uint64_t offset = 0; !result && offset < size; offset += 0x10)
-		result = send_stalls(source, device, address + offset, pid, begin, end);
+		if (is_sampled(source, address + offset))
+			result = send_stalls(source, device, address + offset, pid, begin, end);
 	return result;
 }
 

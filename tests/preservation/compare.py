@@ -67,8 +67,12 @@ class Case:
     def arguments(self, folder):
         """Returns the source as arguments, after copying the input into the folder."""
         if self.how == 'live':
-            pairs = (option.split('=', 1) for option in self.options)
-            options = ','.join(f'{name}={HERE / path}' for name, path in pairs)
+            paths = {name: HERE / path for name, path in (option.split('=', 1) for option in self.options)}
+            for name, path in paths.items():
+                if path.suffix == '.xz':
+                    paths[name] = folder / name
+                    paths[name].write_bytes(lzma.decompress(path.read_bytes()))
+            options = ','.join(f'{name}={path}' for name, path in paths.items())
             return ['-d', '60s', '-s', f'{plugins() / self.file.name}:{options}']
         file = folder / 'input'
         data = self.file.read_bytes()
