@@ -164,12 +164,13 @@ def times_are_divided_among_samples_below_the_launch():
     untimed = {'scale': sum(i % 4 == 1 for i in range(50, STEPS + 1, 50))}
     untimed['add'] = UNTIMED - untimed['scale']
     for kernel, count in LAUNCHES.items():
-        parts = {key[2:]: value for key, value in found.items() if key[1] == kernel}
+        parts = {key[1:]: value for key, value in without_stacks(found).items() if key[0] == kernel}
         total = TIMES[kernel] * (count - untimed[kernel])
         assert sum(parts.values()) == total, (kernel, found)
         # As its samples are: one of five selected, at three offsets.
         for (reason, _), value in parts.items():
-            assert abs(value - total * (1 if reason == 'selected' else 4) / 15) <= 1, (kernel, found)
+            # The first launches may have other stacks, until the tables have come; each is divided on its own.
+            assert abs(value - total * (1 if reason == 'selected' else 4) / 15) <= len({stack for stack, *_ in found}), (kernel, found)
 
 
 @case
