@@ -13,15 +13,15 @@
 
 /* The samples of a stack, among which time is divided. */
 struct sampled_stack {
-	uint64_t group; /* group_of() */
+	uint64_t group; /* group_number() */
 	uint32_t stack;
 	uint64_t before, samples; /* of the group's earlier stacks, and of this one */
 	uint64_t value, count;    /* time and executions that it received */
 };
 
 struct division {
-	struct iaprof_profile *profile;
-	struct snapshot_memory *memory;
+	const struct iaprof_profile *profile;
+	uint64_t *groups;                   /* by stack: group_of(); 0: not computed yet */
 	ARRAY(struct sampled_stack) stacks; /* by group */
 	ARRAY(struct iaprof_value) values;
 	ARRAY(struct iaprof_time_value) times;
@@ -53,6 +53,13 @@ static uint64_t group_of(const struct iaprof_profile *profile, uint32_t index)
 	return hash_bytes(&key, sizeof key);
 }
 
+static uint64_t group_number(const struct division *division, uint32_t stack)
+{
+	if (!division->groups[stack])
+		division->groups[stack] = group_of(division->profile, stack);
+	return division->groups[stack];
+}
+
 static uint32_t role_of(const struct iaprof_profile *profile, uint32_t value_type)
 {
 	return iaprof_profile_value_type(profile, value_type)->role;
@@ -74,7 +81,7 @@ static void find_samples(struct division *division)
 		struct sampled_stack added = { .stack = value->stack, .samples = value->value };
 		if (role_of(profile, value->value_type) != IAPROF_VALUE_DEVICE_SAMPLES || !value->value)
 			continue;
-		added.group = group_of(profile, value->stack);
+		added.group = group_number(division, value->stack);
 		division->failed |= !array_push(&division->stacks, added);
 	}
 	if (division->stacks.count)
@@ -95,7 +102,7 @@ struct group {
 static struct group find_group(const struct division *division, uint32_t stack)
 {
 	const struct sampled_stack *stacks = division->stacks.items;
-	uint64_t number = group_of(division->profile, stack);
+	uint64_t number = group_number(division, stack);
 	struct group group = { .first = array_lower_bound(division->stacks.count, i, stacks[i].group < number) };
 	for (group.end = group.first; group.end < division->stacks.count && stacks[group.end].group == number;)
 		group.end++;
@@ -205,9 +212,14 @@ static bool has_time(const struct iaprof_profile *profile)
 
 void sampled_time_divide(struct iaprof_profile *profile, struct snapshot_memory *memory)
 {
-	struct division division = { .profile = profile, .memory = memory };
+	struct division division = { .profile = profile };
 	if (memory->failed || !has_time(profile))
 		return;
+	division.groups = calloc(profile->stack_count + 1, sizeof *division.groups);
+	if (!division.groups) {
+		memory->failed = true;
+		return;
+	}
 	find_samples(&division);
 	bool has_times = profile->time_count && division.stacks.count && divide_times(&division);
 	for (uint32_t type = 0; type < profile->value_type_count; type++)
@@ -219,6 +231,7 @@ void sampled_time_divide(struct iaprof_profile *profile, struct snapshot_memory 
 		profile->time_count = division.times.count;
 	}
 	memory->failed |= division.failed;
+	free(division.groups);
 	array_free(&division.stacks);
 	array_free(&division.values);
 	array_free(&division.times);
