@@ -380,11 +380,12 @@ void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_
 void correlator_begin_sync(struct correlator *correlator, uint64_t time)
 {
 	correlator->now = time;
-	if (time != UINT64_MAX)
-		correlator->synced_time = time;
 	correlator->is_stale = true;
-	if (time != UINT64_MAX && time > DEVICE_TIME_DELAY)
-		device_time_divide(&correlator->time, time - DEVICE_TIME_DELAY);
+	if (time != UINT64_MAX) {
+		correlator->synced_time = time;
+		if (time > DEVICE_TIME_DELAY)
+			device_time_divide(&correlator->time, time - DEVICE_TIME_DELAY);
+	}
 	record_store_release(&correlator->unmatched, take_unmatched, correlator);
 	correlator->code_is_new = false;
 }

@@ -93,7 +93,7 @@ static void sweep(struct executing_device *device, const struct boundary *bounda
 }
 
 /* Passes on those that have ended, and keeps the others. */
-static void pass(struct device_time *time, struct executing_device *device, uint64_t until)
+static void pass_ended(struct device_time *time, struct executing_device *device, uint64_t until)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < device->waiting.count; i++) {
@@ -125,7 +125,7 @@ static void pass_idle(struct device_time *time, struct executing_device *device,
 	device->passed_idle = idle;
 }
 
-static void divide(struct device_time *time, struct executing_device *device, uint64_t until)
+static void divide_device(struct device_time *time, struct executing_device *device, uint64_t until)
 {
 	size_t count = 0;
 	uint64_t newest = device->divided_until;
@@ -158,14 +158,14 @@ static void divide(struct device_time *time, struct executing_device *device, ui
 		pass_idle(time, device, before);
 	}
 	if (boundaries)
-		pass(time, device, until);
+		pass_ended(time, device, until);
 }
 
 void device_time_divide(struct device_time *time, uint64_t until)
 {
 	for (size_t i = 0; i < time->devices.count; i++)
 		if (time->devices.items[i].waiting.count)
-			divide(time, &time->devices.items[i], until);
+			divide_device(time, &time->devices.items[i], until);
 }
 
 bool device_time_add(struct device_time *time, const struct iaprof_record_job *job)
