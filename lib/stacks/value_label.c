@@ -25,13 +25,3 @@ void value_type_append_words(struct text *text, const struct iaprof_value_type *
 	else
 		text_append_name(text, type->name);
 }
-
-void value_type_append_long_words(struct text *text, const struct iaprof_value_type *type)
-{
-	value_type_append_words(text, type);
-	if (type->role == IAPROF_VALUE_DEVICE_SAMPLES && type->sample_unit && *type->sample_unit) {
-		text_append_string(text, " (");
-		text_append_name(text, type->sample_unit);
-		text_append_string(text, "-time)");
-	}
-}

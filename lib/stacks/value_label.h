@@ -24,6 +24,3 @@ const char *device_kind_word(uint32_t kind);
 
 /* Appends the label: "CPU time", "GPU time", "GPU samples"; the name if the role is another one. */
 void value_type_append_words(struct text *text, const struct iaprof_value_type *type);
-
-/* Appends the label with what a sample is taken of: "GPU samples (of EUs)". */
-void value_type_append_long_words(struct text *text, const struct iaprof_value_type *type);

@@ -23,12 +23,11 @@ static uint32_t type_count(const struct iaprof_profile *profile)
 								: PAGE_VALUE_TYPES_MAX;
 }
 
-static void append_words(struct text *text, const char *key, const struct iaprof_value_type *type,
-			 void (*append)(struct text *text, const struct iaprof_value_type *type))
+static void append_label(struct text *text, const struct iaprof_value_type *type)
 {
 	struct text words = { 0 };
-	append(&words, type);
-	append_key(text, key);
+	value_type_append_words(&words, type);
+	append_key(text, "label");
 	text_append_json(text, text_string(&words));
 	text->failed |= words.failed;
 	text_free(&words);
@@ -43,8 +42,7 @@ static void append_types(struct text *text, const struct iaprof_profile *profile
 		text_append_json(text, type->name);
 		append_key(text, "unit");
 		text_append_json(text, type->unit);
-		append_words(text, "label", type, value_type_append_words);
-		append_words(text, "longLabel", type, value_type_append_long_words);
+		append_label(text, type);
 		text_append_format(text, ",\"role\":%" PRIu32 ",\"isDevice\":%s,\"isPlural\":%s,\"device\":\"%s\"}",
 				   type->role, value_type_is_of_device(type) ? "true" : "false",
 				   value_type_is_plural(type) ? "true" : "false", device_kind_word(type->device_kind));

@@ -71,11 +71,8 @@ class Model {
   // The name of a value type on the page.
   typeLabel(type = this.type) { return (this.types[type] || { label: 'nothing' }).label; }
 
-  // A phrase that begins with a verb in the singular, in the number that follows the name: "waits for data", "is".
-  verb(phrase) {
-    const { isPlural } = this.types[this.type] || {};
-    return !isPlural ? phrase : phrase === 'is' ? 'are' : phrase.replace(/s(?= |$)/, '');
-  }
+  // A phrase that begins with a verb in the singular, "waits for data", as it follows the name: "GPU samples wait for data".
+  verb(phrase) { return (this.types[this.type] || {}).isPlural ? phrase.replace(/s(?= )/, '') : phrase; }
 
   // "1,234 samples", "12.3 s of CPU time"
   sumText(value) {
@@ -220,7 +217,7 @@ class Model {
   // What shares refer to: 'GPU time', 'GPU samples', or a part of it.
   get shareOf() {
     const filters = ['focus', 'ignore', 'process', 'thread', 'device', 'service', 'trace'].filter(key => this.state.get(key));
-    return !filters.length ? `${this.typeLabel()}` + (this.range ? ' in the selected time' : '')
+    return !filters.length ? this.typeLabel() + (this.range ? ' in the selected time' : '')
       : `the ${filters.every(key => key === 'focus') ? 'focused' : 'filtered'} ${this.typeLabel()}`;
   }
 

@@ -42,9 +42,10 @@ class Summary {
     const section = make('section', {});
     const lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
     section.append(lead, say);
-    if (model.idle > 0)
+    const { idle } = model;
+    if (idle > 0)
       section.append(make('p', { id: 'idle', className: 'say', textContent: `The ${model.types[model.type].device} was idle ${
-        shareText(model.idle, model.idle + whole)} of the ${timeText(model.idle + whole)} from its first execution to its last.` }));
+        shareText(idle, idle + whole)} of the ${timeText(idle + whole)} from its first execution to its last.` }));
     if (!(whole > 0)) {
       lead.append(`No ${model.typeLabel()}`);
       say.append(`${model.range ? 'The selected time has none' : 'No device was sampled'}${model.shareOf.startsWith('the ')
