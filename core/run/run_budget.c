@@ -78,15 +78,15 @@ static void measure_sources(struct run *run, double time)
 	struct run_budget *budget = &run->budget;
 	const struct cpu_budget *control = &budget->control;
 	const struct source_cost unknown = { .dependent = -1 };
+	double processors = (double)sysconf(_SC_NPROCESSORS_ONLN);
 	while (budget->sources.count < run->setup.sources.count && array_push(&budget->sources, unknown))
 		;
 	for (size_t i = 0; i < budget->sources.count; i++) {
 		struct source_cost *cost = &budget->sources.items[i];
 		const struct instance *source = run->setup.sources.items[i];
 		uint64_t cpu = cpu_of(source);
-		cost->share = time > 0 ? share(cpu, cost->cpu, time) + bpf_cost_of(&budget->bpf, source->number) /
-									       (double)sysconf(_SC_NPROCESSORS_ONLN)
-				       : 0;
+		double bpf = bpf_cost_of(&budget->bpf, source->number) / processors;
+		cost->share = time > 0 ? share(cpu, cost->cpu, time) + bpf : 0;
 		cost->cpu = cpu;
 		if (control->tried)
 			cost->dependent =
@@ -100,12 +100,12 @@ static void measure_sources(struct run *run, double time)
 static void measure_programs(struct run *run)
 {
 	struct run_budget *budget = &run->budget;
-	bool is_known = budget->bpf.begin && budget->bpf_stride == budget->control.stride;
 	const struct cpu_budget *control = &budget->control;
+	bool is_known = budget->bpf.begin && budget->bpf_stride == control->stride;
 	bool saves = control->stride > 1 || control->saves_events || control->saves_tables;
 	if (is_known && clock_monotonic() - budget->bpf.begin < (saves ? BPF_PERIOD_SAVING : BPF_PERIOD))
 		return;
-	budget->bpf_stride = budget->control.stride;
+	budget->bpf_stride = control->stride;
 	if (budget->bpf.descriptor) /* a measurement has begun and not ended */
 		return;
 	int result = bpf_cost_begin(&budget->bpf);
@@ -210,8 +210,7 @@ static void report(struct run *run, enum cpu_budget_change change, const struct 
 	if (control->is_exceeded && !budget->is_reported)
 		log_message(IAPROF_LOG_WARNING,
 			    "budget: used %.2g %% of the CPU time of all CPUs (%s), %.3g %% allowed, and a lower rate "
-			    "would "
-			    "save little: set a larger budget or fewer sources (now %s)",
+			    "would save little: set a larger budget or fewer sources (now %s)",
 			    100 * cost->all, text_string(&costs), 100 * control->share, saving);
 	budget->is_reported |= control->is_exceeded;
 	text_free(&costs);
