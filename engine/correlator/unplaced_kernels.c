@@ -52,7 +52,7 @@ size_t unplaced_kernels_find(struct kernels *kernels, uint32_t pid, uint64_t dev
 	for (uint32_t i = owner ? owner->unplaced : KERNEL_NONE; i != KERNEL_NONE; i = kernels->items.items[i].next) {
 		if (!may_run(kernels, i, sample))
 			continue;
-		/* With so many, or without names, nothing can be told. */
+		/* With so many, or without names, nothing can be decided. */
 		if (count == UNPLACED_KERNELS_MAX || !kernels->items.items[i].key.name)
 			return 0;
 		now.names[count] = kernels->items.items[i].key.name;

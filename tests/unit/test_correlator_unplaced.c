@@ -197,7 +197,7 @@ TEST(kernels_of_programs_that_have_ended_are_not_considered)
 	ck_assert_uint_eq(sum("first;site_f;-;[fill]"), 100);
 }
 
-/* More kernels than can be told apart. _i: one more than that. */
+/* More kernels than can be distinguished. _i: one more than that. */
 TEST_LOOP(many_kernels_without_an_address_are_unknown_code, 0, 2)
 {
 	char name[] = "k?";

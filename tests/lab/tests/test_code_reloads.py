@@ -75,7 +75,7 @@ def reloads(api, gap):
         became['right'] += counts[place]
         became['ambiguous'] += sum(count for name, count in counts.items() if name.startswith('ambiguous'))
         became['unmatched'] += counts['unmatched']
-    # Between intervals of 100 ms, in which samples are collected, the code of two loads can be told apart.
+    # Between intervals of 100 ms, in which samples are collected, the code of two loads can be distinguished.
     check(not became['unmatched'] and (gap < 100 or became['right']), f'{dict(became)}: {profile.said}')
     return ', '.join(f'{what} {count}' for what, count in became.items())
 
