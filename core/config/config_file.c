@@ -13,7 +13,7 @@
 
 bool config_file_is_name(const char *name)
 {
-	return !strchr(name, '/');
+	return *name && !strchr(name, '/');
 }
 
 /* Returns the path of an example in a folder, or NULL if it is not there. */
