@@ -122,13 +122,14 @@ uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t leng
 	}
 	if (pool->last >= HASH_REMOVED - 1 || (is_kept && !has_room(pool, length)))
 		return 0;
-	position = pool->last;
+	position = pool->is_foreign && pool->last < STRING_POOL_BESIDE ? STRING_POOL_BESIDE : pool->last;
 	return store(pool, position, hash, text, length, is_kept) ? 0 : position + 1;
 }
 
 int string_pool_define(struct string_pool *pool, uint32_t id, const char *text, size_t length)
 {
-	if (id == 0 || id > 2 * pool->index.count + FOREIGN_ID_GAP_MAX)
+	if (id == 0 ||
+	    (id < STRING_POOL_BESIDE ? id : id - STRING_POOL_BESIDE) > 2 * pool->index.count + FOREIGN_ID_GAP_MAX)
 		return -EINVAL;
 	const struct pooled_string *known = string_pool_find(pool, id);
 	if (known)
@@ -139,6 +140,7 @@ int string_pool_define(struct string_pool *pool, uint32_t id, const char *text, 
 	 */
 	uint64_t hash = hash_bytes(text, length);
 	uint32_t position;
+	pool->is_foreign = true;
 	struct pooled_string *first = find_text(pool, hash, text, length, &position);
 	if (!first)
 		return store(pool, id - 1, hash, text, length, true);

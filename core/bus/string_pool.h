@@ -2,7 +2,8 @@
 /*
  * Interned strings with ids 1, 2, 3, ... that are never reused. Strings are kept for the lifetime of the pool, or
  * passed on: those are removed once they have not been added again for a while, so that memory does not grow with the
- * length of a run. Not locked.
+ * length of a run. Once a string has been defined with an id from elsewhere, such as a capture, added ones have ids
+ * from STRING_POOL_BESIDE on, which definitions that follow do not have. Not locked.
  */
 #pragma once
 
@@ -21,6 +22,8 @@ struct pooled_string {
 	bool is_alias; /* text belongs to another id */
 };
 
+#define STRING_POOL_BESIDE (UINT32_C(1) << 24)
+
 /* Strings of consecutive ids; freed once all of them are gone. */
 #define STRING_POOL_CHUNK 1024u
 struct string_pool_chunk {
@@ -33,6 +36,7 @@ struct string_pool {
 	ARRAY(struct string_pool_chunk *) chunks; /* NULL: no id of it has a string */
 	struct hash_index index;                  /* position: id - 1 */
 	uint32_t last;                            /* highest id so far */
+	bool is_foreign;                          /* strings were defined */
 	uint32_t epoch;
 	uint64_t kept_size; /* bytes of kept strings */
 	uint64_t kept_max;  /* limit on them; 0: none */
@@ -45,8 +49,8 @@ void string_pool_free(struct string_pool *pool);
  */
 uint32_t string_pool_add(struct string_pool *pool, const char *text, size_t length, bool is_kept);
 /*
- * Adds a kept text with an id chosen by the caller, at most 65,536 beyond twice the number of texts. Returns 0; -EINVAL
- * if the id has another text or is too large; -ENOMEM.
+ * Adds a kept text with an id chosen by the caller, at most 65,536 beyond twice the number of texts, from 1 or
+ * STRING_POOL_BESIDE on. Returns 0; -EINVAL if the id has another text or is too large; -ENOMEM.
  */
 int string_pool_define(struct string_pool *pool, uint32_t id, const char *text, size_t length);
 /* Returns the string of an id; NULL for 0 and unknown ids. */

@@ -118,6 +118,34 @@ TEST(defined_ids_are_kept)
 }
 
 /* The last id there is; after it there are none. */
+static int define_text(uint32_t id, const char *text)
+{
+	struct {
+		struct iaprof_record_string head;
+		char text[16];
+	} record = { .head = { .id = id, .length = (uint32_t)strlen(text) } };
+	memcpy(record.text, text, strlen(text));
+	record.head.header.size = sizeof record;
+	return intern_define_string(intern, &record.head);
+}
+
+/* A capture has ids of its own: what a replay adds takes none that a later definition has. */
+TEST(added_strings_leave_ids_to_definitions)
+{
+	ck_assert_int_eq(define_text(1, "compute"), 0);
+	uint32_t own = intern_own_text(intern, "[running]");
+	for (uint32_t id = 2; id < 100; id++) {
+		char name[16];
+		snprintf(name, sizeof name, "engine %u", id);
+		ck_assert_int_eq(define_text(id, name), 0);
+		ck_assert_str_eq(intern_text(intern, id), name);
+	}
+	ck_assert_str_eq(intern_text(intern, own), "[running]");
+	ck_assert_uint_eq(intern_own_text(intern, "compute"), 1);
+	/* The same in a capture of a replay. */
+	ck_assert_int_eq(define_text(own, "[running]"), 0);
+}
+
 TEST(ids_end)
 {
 	ck_assert_int_eq(define(UINT32_MAX - 1, 9, 0x1000), 0);
