@@ -8,7 +8,6 @@
 
 #include "base/saturating.h"
 #include "correlator/device_activity.h"
-#include "correlator/device_time.h"
 #include "correlator/instruction_bases.h"
 #include "correlator/kernels.h"
 #include "correlator/numbered_launches.h"
@@ -35,7 +34,6 @@ struct correlator {
 	struct device_stacks stacks;
 	struct launch_candidates candidates;
 	struct attribution attribution;
-	struct device_time time;
 	struct record_store unmatched; /* samples in no known code so far */
 	bool code_is_new;              /* code was announced since unmatched was examined */
 	bool is_stale;                 /* new records invalidate the caches of candidates */
@@ -44,10 +42,8 @@ struct correlator {
 	uint64_t synced_time; /* time of the newest SYNC */
 };
 
-/* Takes a job's share of the time as a sample of its kernel. */
-static void attribute_job(void *context, const struct iaprof_record_job *job, uint64_t share)
+void correlator_take_execution(struct correlator *correlator, const struct iaprof_record_job *job, uint64_t share)
 {
-	struct correlator *correlator = context;
 	struct {
 		struct iaprof_record_stall_sample head;
 		uint64_t count;
@@ -117,24 +113,6 @@ static uint64_t time_of_values(const struct correlator *correlator)
 	return correlator->now == UINT64_MAX ? correlator->synced_time + 1 : correlator->synced_time;
 }
 
-/* Adds idle time of a device to the profile, in the value type of its kind. */
-static void add_idle(void *context, uint32_t source, uint32_t id, uint64_t begin, uint64_t end, uint64_t idle)
-{
-	static const char *const names[][2] = { [IAPROF_DEVICE_UNKNOWN] = { "device-idle-time", "[device idle]" },
-						[IAPROF_DEVICE_GPU] = { "gpu-idle", "[GPU idle]" },
-						[IAPROF_DEVICE_NPU] = { "npu-idle", "[NPU idle]" } };
-	struct correlator *correlator = context;
-	struct sampled_device *device = sampled_devices_find(correlator->options.devices, (uint16_t)source, id);
-	uint32_t kind = device && device->kind < sizeof names / sizeof *names ? device->kind : IAPROF_DEVICE_UNKNOWN;
-	struct iaprof_record_value_type type = { .role = IAPROF_VALUE_DEVICE_IDLE, .device_kind = kind };
-	uint32_t value_type = declare_value_type(correlator, &type, names[kind][0], "nanoseconds");
-	struct time_value value = { .begin = begin, .end = end, .value = idle, .count = 1 };
-	if (value_type < DEVICE_STACKS_VALUE_TYPES_MAX)
-		device_stacks_add_idle(&correlator->stacks, source, value_type,
-				       correlator->options.threads ? origin_of(correlator, device) : 0, names[kind][1],
-				       &value, time_of_values(correlator));
-}
-
 struct correlator *correlator_new(const struct correlator_options *options)
 {
 	struct correlator *correlator = calloc(1, sizeof *correlator);
@@ -167,7 +145,6 @@ struct correlator *correlator_new(const struct correlator_options *options)
 	correlator->candidates.kernels = &correlator->kernels;
 	correlator->candidates.locations = &correlator->locations;
 	correlator->candidates.activity = &correlator->activity;
-	correlator->time = (struct device_time){ .take = attribute_job, .take_idle = add_idle, .context = correlator };
 	correlator->attribution = (struct attribution){ .candidates = &correlator->candidates,
 							.launch_stacks = &correlator->launch_stacks,
 							.locations = &correlator->locations,
@@ -189,7 +166,6 @@ void correlator_free(struct correlator *correlator)
 	numbered_launches_free(&correlator->numbered);
 	device_stacks_free(&correlator->stacks);
 	attribution_free(&correlator->attribution);
-	device_time_free(&correlator->time);
 	record_store_free(&correlator->unmatched);
 	free(correlator);
 }
@@ -303,12 +279,6 @@ void correlator_take_sample(struct correlator *correlator, const struct iaprof_r
 	match(correlator, sample);
 }
 
-void correlator_take_job(struct correlator *correlator, const struct iaprof_record_job *job)
-{
-	if (!device_time_add(&correlator->time, job))
-		correlator->statistics.out_of_memory++;
-}
-
 void correlator_take_launch(struct correlator *correlator, const struct iaprof_record_launch *record)
 {
 	bool in_order = record->first_time <= record->header.time;
@@ -381,11 +351,8 @@ void correlator_begin_sync(struct correlator *correlator, uint64_t time)
 {
 	correlator->now = time;
 	correlator->is_stale = true;
-	if (time != UINT64_MAX) {
+	if (time != UINT64_MAX)
 		correlator->synced_time = time;
-		if (time > DEVICE_TIME_DELAY)
-			device_time_divide(&correlator->time, time - DEVICE_TIME_DELAY);
-	}
 	record_store_release(&correlator->unmatched, take_unmatched, correlator);
 	correlator->code_is_new = false;
 }
@@ -429,14 +396,12 @@ static void note_devices(struct correlator *correlator)
 
 void correlator_finish(struct correlator *correlator)
 {
-	device_time_divide(&correlator->time, UINT64_MAX);
 	note_devices(correlator);
 	flush_stacks(correlator);
 }
 
 void correlator_flush(struct correlator *correlator)
 {
-	device_time_divide(&correlator->time, UINT64_MAX);
 	flush_stacks(correlator);
 }
 

@@ -80,11 +80,8 @@ void correlator_take_activity(struct correlator *correlator, const struct iaprof
 void correlator_take_launch(struct correlator *correlator, const struct iaprof_record_launch *record);
 /* Attributes a sample, or keeps it for at most hold until its code is announced. */
 void correlator_take_sample(struct correlator *correlator, const struct iaprof_record_stall_sample *sample);
-/*
- * Takes a job of a kernel, which becomes a sample of the whole kernel. Its value is the time from its start to its end,
- * of which it has a share while others run on the same device (device_time.h).
- */
-void correlator_take_job(struct correlator *correlator, const struct iaprof_record_job *job);
+/* Adds a share, in ns, of the time of a device to the kernel that the job executed, as a sample of the whole kernel. */
+void correlator_take_execution(struct correlator *correlator, const struct iaprof_record_job *job, uint64_t share);
 /* Notes that a program ended, by exit or exec. */
 void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_t time);
 /*
@@ -96,7 +93,7 @@ void correlator_begin_sync(struct correlator *correlator, uint64_t time);
 void correlator_end_sync(struct correlator *correlator);
 /* Ends the input: adds the statistics of each device to the run's metadata. */
 void correlator_finish(struct correlator *correlator);
-/* Adds the attributed samples to the profile, and the time of the jobs so far. */
+/* Adds the attributed samples to the profile. */
 void correlator_flush(struct correlator *correlator);
 /*
  * Calls visit() for each reference to a stack of the frame table that is needed later. Ends when it returns false, and

@@ -217,24 +217,6 @@ static void flush_sum(struct device_stacks *stacks, const struct device_stack_ke
 	sum->times = TIME_VALUE_NONE;
 }
 
-void device_stacks_add_idle(struct device_stacks *stacks, uint32_t source, uint32_t value_type, uint32_t device,
-			    const char *name, const struct time_value *idle, uint64_t time)
-{
-	const struct correlator_output *output = stacks->output;
-	uint32_t index = stacks->value_types[value_type].index;
-	uint32_t frame =
-		frame_table_add(stacks->frames, &(struct iaprof_frame){ .name = name, .kind = IAPROF_FRAME_WAIT });
-	uint32_t stack = frame == FRAME_NONE ? FRAME_NONE
-					     : frame_table_add_stack(stacks->frames, &frame, 1,
-								     &(struct stack_origin){ .device = device });
-	if (stack == FRAME_NONE || !output->add_value(output->context, stack, index, idle->value, idle->count)) {
-		stacks->out_of_memory = saturating_add(stacks->out_of_memory, 1);
-		return;
-	}
-	output->add_time(output->context, stack, index, idle->begin, idle->end, idle->value);
-	send_value(stacks, source, value_type, stack, idle, time);
-}
-
 void device_stacks_flush(struct device_stacks *stacks, uint64_t time)
 {
 	for (size_t i = 0; stacks->pending && i < stacks->entries.count; i++) {

@@ -85,9 +85,5 @@ void device_stacks_add(struct device_stacks *stacks, const struct device_stack_k
 		       uint32_t reason, uint64_t begin, uint64_t end, uint64_t count, uint64_t value);
 #define DEVICE_STACKS_ENTRY_NONE UINT32_MAX
 
-/* Adds idle time of a device to the profile, as a stack of one frame. value_type and device: as in the key of a stack.
- */
-void device_stacks_add_idle(struct device_stacks *stacks, uint32_t source, uint32_t value_type, uint32_t device,
-			    const char *name, const struct time_value *idle, uint64_t time);
 /* Adds everything to the profile. time: time of the PROFILE_VALUE records (record.h). */
 void device_stacks_flush(struct device_stacks *stacks, uint64_t time);

@@ -67,8 +67,24 @@ static uint64_t take_idle(struct executing_device *device, uint64_t begin, uint6
 	return taken;
 }
 
+/* Idle time that an execution took back later is subtracted from the next. */
+static void pass_idle(struct device_time *time, struct executing_device *device, const struct iaprof_record_job *job,
+		      uint64_t end)
+{
+	uint64_t begin = device->idle_since > device->first ? device->idle_since : device->first;
+	uint64_t known = device->busy + device->passed_idle;
+	uint64_t idle = end > device->first && end - device->first > known ? end - device->first - known : 0;
+	if (begin >= end || !idle)
+		return;
+	idle = idle < end - begin ? idle : end - begin;
+	device->passed_idle += idle;
+	if (time->take_idle)
+		time->take_idle(time->context, job, begin, idle);
+}
+
 /* Divides the time between boundaries, in order, among the executions that run. */
-static void sweep(struct executing_device *device, const struct boundary *boundaries, size_t count, uint64_t until)
+static void sweep(struct device_time *times, struct executing_device *device, const struct boundary *boundaries,
+		  size_t count, uint64_t until)
 {
 	struct device_execution *executions = device->waiting.items;
 	uint64_t time = device->divided_until, running = 0;
@@ -81,13 +97,14 @@ static void sweep(struct executing_device *device, const struct boundary *bounda
 			device->busy += boundary->time - time;
 		} else {
 			add_idle(device, time, boundary->time);
+			pass_idle(times, device, &execution->job, boundary->time);
 		}
 		if (boundary->is_end)
 			execution->share += total - execution->total_then;
 		else
 			execution->total_then = total;
 		running += boundary->is_end ? -UINT64_C(1) : 1;
-		time = boundary->time;
+		time = device->idle_since = boundary->time;
 	}
 	add_idle(device, time, until);
 }
@@ -110,19 +127,6 @@ static void pass_ended(struct device_time *time, struct executing_device *device
 	}
 	time->waiting -= device->waiting.count - kept;
 	device->waiting.count = kept;
-}
-
-/* Idle time that an execution took back later is subtracted from the next. */
-static void pass_idle(struct device_time *time, struct executing_device *device, uint64_t before)
-{
-	uint64_t whole = device->divided_until > device->first ? device->divided_until - device->first : 0;
-	uint64_t idle = whole > device->busy ? whole - device->busy : 0;
-	if (!time->take_idle || idle <= device->passed_idle)
-		return;
-	time->take_idle(time->context, device->key.source, device->key.device,
-			before > device->first ? before : device->first, device->divided_until,
-			idle - device->passed_idle);
-	device->passed_idle = idle;
 }
 
 static void divide_device(struct device_time *time, struct executing_device *device, uint64_t until)
@@ -152,10 +156,8 @@ static void divide_device(struct device_time *time, struct executing_device *dev
 	if (count)
 		qsort(boundaries, count, sizeof *boundaries, compare_boundaries);
 	if (boundaries && until > device->divided_until) {
-		uint64_t before = device->divided_until;
-		sweep(device, boundaries, count, until);
+		sweep(time, device, boundaries, count, until);
 		device->divided_until = until;
-		pass_idle(time, device, before);
 	}
 	if (boundaries)
 		pass_ended(time, device, until);
@@ -170,8 +172,9 @@ void device_time_divide(struct device_time *time, uint64_t until)
 
 bool device_time_add(struct device_time *time, const struct iaprof_record_job *job)
 {
-	uint32_t position = keyed_array_add(&time->devices,
-					    &((struct executing_device){ .key = { job->header.source, job->device } }));
+	struct executing_device added = { .key = { job->header.source, job->device,
+						   iaprof_record_job_has_kernel(job) } };
+	uint32_t position = keyed_array_add(&time->devices, &added);
 	if (time->waiting >= DEVICE_TIME_WAITING_MAX)
 		device_time_divide(time, UINT64_MAX);
 	struct device_execution execution = { .from = job->started };

@@ -36,11 +36,13 @@ struct idle_time {
 struct executing_device {
 	struct {
 		uint32_t source, device;
+		uint32_t is_of_kernels; /* 0 or 1: a driver's jobs may contain kernels that are jobs, too */
 	} key;
 	ARRAY(struct device_execution) waiting;
 	uint64_t first;               /* begin of the first execution */
 	uint64_t divided_until;       /* 0: nothing yet */
 	ARRAY(struct idle_time) idle; /* before that, oldest first */
+	uint64_t idle_since;          /* end of the executions before divided_until, if none runs then */
 	uint64_t busy, passed_idle;   /* sums between first and divided_until; idle time that was passed on */
 	double rest;                  /* below 1 ns: of the shares so far */
 };
@@ -49,8 +51,8 @@ struct executing_device {
 struct device_time {
 	/* Receives each execution once, with its share in ns. */
 	void (*take)(void *context, const struct iaprof_record_job *job, uint64_t share);
-	/* Receives how long a device was idle between two times; may be NULL. */
-	void (*take_idle)(void *context, uint32_t source, uint32_t device, uint64_t begin, uint64_t end, uint64_t idle);
+	/* Receives how long a device was idle, between a time and the begin of an execution; may be NULL. */
+	void (*take_idle)(void *context, const struct iaprof_record_job *job, uint64_t begin, uint64_t idle);
 	void *context;
 	KEYED_ARRAY(struct executing_device) devices;
 	size_t waiting;

@@ -40,6 +40,20 @@
 /* How often a run that may be recorded sends names: a truncated capture has the names of everything before its end. */
 #define NAMES_PERIOD NANOSECONDS_PER_SECOND
 
+static void take_share(void *context, const struct iaprof_record_job *job, uint64_t share)
+{
+	struct collector *collector = context;
+	/* In a replay, PROFILE_VALUE records have it. */
+	if (collector->options.live && iaprof_record_job_has_kernel(job))
+		correlator_take_execution(collector->correlator, job, share);
+}
+
+static void take_idle(void *context, const struct iaprof_record_job *job, uint64_t begin, uint64_t idle)
+{
+	struct collector *collector = context;
+	device_gaps_take_idle(&collector->gaps, job, begin, idle);
+}
+
 struct collector *collector_new(const struct collector_options *options)
 {
 	struct collector *collector = calloc(1, sizeof *collector);
@@ -127,7 +141,10 @@ struct collector *collector_new(const struct collector_options *options)
 	collector->cpu_samples.waiting.hash_key = collector->cpu_samples.table.hash_key;
 	collector->gaps = (struct device_gaps){ .samples = &collector->cpu_samples,
 						.intern = options->intern,
-						.facts = &collector->facts };
+						.facts = &collector->facts,
+						.devices = &collector->devices };
+	collector->device_time =
+		(struct device_time){ .take = take_share, .take_idle = take_idle, .context = collector };
 	collector->replayed_stacks = (struct replayed_stacks){ .intern = options->intern,
 							       .frames = &collector->frames,
 							       .devices = threads ? &collector->devices : NULL,
@@ -163,6 +180,7 @@ void collector_free(struct collector *collector)
 	value_table_free(&collector->values);
 	time_table_free(&collector->times);
 	cpu_samples_free(&collector->cpu_samples);
+	device_time_free(&collector->device_time);
 	device_gaps_free(&collector->gaps);
 	call_tree_free(&collector->calls);
 	findings_free(&collector->findings);
@@ -172,8 +190,19 @@ void collector_free(struct collector *collector)
 	free(collector);
 }
 
+/* Adds the idle gaps of devices whose samples have arrived. */
+static void settle_gaps(struct collector *collector)
+{
+	uint64_t synced = collector->is_finished ? UINT64_MAX : collector->cpu_samples.synced;
+	uint64_t delay = collector->is_finished || synced < DEVICE_GAPS_DELAY ? 0 : DEVICE_GAPS_DELAY;
+	if (collector->gaps.is_used && device_gaps_settle(&collector->gaps, synced - delay))
+		cpu_samples_place(&collector->cpu_samples, synced);
+}
+
 void collector_resolve(struct collector *collector)
 {
+	device_time_divide(&collector->device_time, UINT64_MAX);
+	settle_gaps(collector);
 	correlator_flush(collector->correlator);
 	cpu_samples_resolve(&collector->cpu_samples);
 }
@@ -207,6 +236,8 @@ void collector_sync(struct collector *collector, uint64_t time)
 		symbolizer_rest(collector->symbolizer, code_workers_cpu_time(collector->code_workers));
 	}
 	release_records(collector, time);
+	if (time > DEVICE_TIME_DELAY)
+		device_time_divide(&collector->device_time, time - DEVICE_TIME_DELAY);
 	if (collector->options.live)
 		correlator_end_sync(collector->correlator);
 	if (collector->options.records && time - collector->names_begin >= NAMES_PERIOD) {
@@ -216,6 +247,7 @@ void collector_sync(struct collector *collector, uint64_t time)
 	process_table_retire(collector->processes, retired_before(collector, time), cpu_samples_end_process,
 			     &collector->cpu_samples);
 	if (time - collector->stack_epoch_begin >= STACK_EPOCH) {
+		settle_gaps(collector);
 		collector->stack_epoch_begin = time;
 		intern_begin_epoch(collector->options.intern);
 		if (collector->options.continuous && ++collector->epochs % STRING_EPOCHS == 0)
@@ -251,7 +283,6 @@ static void read_files(struct collector *collector)
 void collector_finish(struct collector *collector)
 {
 	collector->is_finished = true;
-	device_gaps_settle(&collector->gaps, UINT64_MAX);
 	cpu_samples_place(&collector->cpu_samples, UINT64_MAX);
 	if (collector->options.live)
 		read_files(collector);

@@ -146,6 +146,36 @@ static void take_profile_value(struct collector *collector, const struct iaprof_
 }
 
 /* Attributes a device sample or the time of a job, or counts it as lost. */
+static void add_device_time(struct collector *collector, const struct iaprof_record_job *job)
+{
+	collector->gaps.is_used = true;
+	if (!device_time_add(&collector->device_time, job))
+		collector_count_out_of_memory(collector, 1);
+}
+
+/* Takes a job that is not of a kernel. */
+static void take_job(struct collector *collector, const struct iaprof_record_job *record)
+{
+	struct iaprof_record_job job = { 0 };
+	if (iaprof_record_job_has_kernel(record))
+		return;
+	memcpy(&job, record, record->header.size < sizeof job ? record->header.size : sizeof job);
+	job.header.size = sizeof job;
+	job.kernel = job.time_type = 0;
+	job.started = job.started ? job.started : job.queued ? job.queued : job.submitted;
+	if (!job.started || job.started > job.header.time)
+		return;
+	device_gaps_take_job(&collector->gaps, &job);
+	add_device_time(collector, &job);
+}
+
+/* Takes a job of a kernel, which has started and ended. */
+static void take_execution(struct collector *collector, const struct iaprof_record_job *job)
+{
+	if (iaprof_record_job_has_kernel(job) && job->started && job->started <= job->header.time)
+		add_device_time(collector, job);
+}
+
 static void attribute(struct collector *collector, const struct iaprof_record *record)
 {
 	const struct iaprof_record_stall_sample *sample =
@@ -157,8 +187,8 @@ static void attribute(struct collector *collector, const struct iaprof_record *r
 				   sample ? attribution_total(sample) : 1, 0);
 	else if (sample)
 		correlator_take_sample(collector->correlator, sample);
-	else if (iaprof_record_job_has_kernel((const void *)record))
-		correlator_take_job(collector->correlator, (const void *)record);
+	else
+		take_execution(collector, (const void *)record);
 }
 
 /* Runs in which a stage is needed: those that meet all conditions. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/saturating.h"
+#include "correlator/device_time.h"
 #include "profile/call_tree.h"
 #include "profile/collector.h"
 #include "profile/cpu_samples.h"
@@ -41,6 +42,7 @@ struct collector {
 	struct findings findings;
 	struct histograms histograms;
 	struct cpu_samples cpu_samples;
+	struct device_time device_time;
 	struct device_gaps gaps;
 	struct device_values device_values;
 	struct run_metadata facts;

@@ -4,16 +4,25 @@
 
 #include <stdlib.h>
 
-/* When there are too many records: jobs that run longer than this may begin before a gap and end behind it. */
-#define SETTLE_DELAY UINT64_C(5000000000)
+/* Gaps shorter than this are added up over a while. */
+#define SHORT_GAP UINT64_C(200000)
+#define SHORT_GAPS_LENGTH UINT64_C(2000000)
+
+/* A launch takes the CPU 2 to 20 us (CUDA, Level Zero; PyTorch included), and the device 1 to 2 us to start. */
+#define LAUNCH_GAP UINT64_C(20000)
+#define MINIMUM_GAP UINT64_C(2000)
 
 /* Limit on the scaling of a sample's time, if the thread is not known to have waited. */
 #define RUN_SCALE_MAX 2.0
 
+/* How many of the latest gaps one is added to at most. */
+#define RECENT_GAPS 8u
+
 void device_gaps_free(struct device_gaps *gaps)
 {
-	array_free(&gaps->jobs);
+	array_free(&gaps->gaps);
 	array_free(&gaps->held);
+	array_free(&gaps->launches);
 	keyed_array_free(&gaps->sums);
 }
 
@@ -22,24 +31,103 @@ static void limit(struct device_gaps *gaps, uint64_t time)
 {
 	if (time > gaps->newest)
 		gaps->newest = time;
-	if (gaps->jobs.count >= DEVICE_GAPS_HELD_MAX || gaps->held.count >= DEVICE_GAPS_HELD_MAX)
-		device_gaps_settle(gaps, gaps->newest > SETTLE_DELAY ? gaps->newest - SETTLE_DELAY : 0);
-	if (gaps->jobs.count >= DEVICE_GAPS_HELD_MAX || gaps->held.count >= DEVICE_GAPS_HELD_MAX)
+	if (gaps->gaps.count >= DEVICE_GAPS_HELD_MAX || gaps->held.count >= DEVICE_GAPS_HELD_MAX)
+		device_gaps_settle(gaps, gaps->newest > DEVICE_GAPS_DELAY ? gaps->newest - DEVICE_GAPS_DELAY : 0);
+	if (gaps->gaps.count >= DEVICE_GAPS_HELD_MAX || gaps->held.count >= DEVICE_GAPS_HELD_MAX)
 		device_gaps_settle(gaps, UINT64_MAX);
+}
+
+void device_gaps_take_launch(struct device_gaps *gaps, const struct iaprof_record_launch *launch)
+{
+	struct launching_thread *launches = gaps->launches.items;
+	size_t count = gaps->launches.count, kept = DEVICE_GAPS_LAUNCHES_MAX / 2;
+	gaps->is_used = true;
+	if (!launch->tid)
+		return;
+	for (size_t i = count; i-- > 0 && count - i <= RECENT_GAPS;)
+		if (launches[i].pid == launch->pid && launches[i].tid == launch->tid)
+			return;
+		else if (launches[i].pid == launch->pid)
+			break;
+	if (count == DEVICE_GAPS_LAUNCHES_MAX) {
+		memmove(launches, launches + kept, kept * sizeof *launches);
+		gaps->launches.count = kept;
+	}
+	(void)array_push(
+		&gaps->launches,
+		((struct launching_thread){ .time = launch->header.time, .pid = launch->pid, .tid = launch->tid }));
+}
+
+/* Returns the thread that launched last before a time, or the first one that launched; 0: not known. */
+static uint32_t launching_thread(const struct device_gaps *gaps, uint32_t pid, uint64_t time)
+{
+	uint32_t tid = 0;
+	for (size_t i = gaps->launches.count; i-- > 0;) {
+		const struct launching_thread *launch = &gaps->launches.items[i];
+		if (launch->pid != pid)
+			continue;
+		tid = launch->tid;
+		if (launch->time <= time)
+			break;
+	}
+	return tid;
+}
+
+static struct device_gap_sum *sum_of(struct device_gaps *gaps, const struct device_gap_sum *added)
+{
+	uint32_t position = keyed_array_add(&gaps->sums, added);
+	return position == POSITION_NONE ? NULL : &gaps->sums.items[position];
 }
 
 void device_gaps_take_job(struct device_gaps *gaps, const struct iaprof_record_job *job)
 {
-	uint64_t begin = job->started ? job->started : job->queued ? job->queued : job->submitted;
-	if (!begin || begin > job->header.time)
+	const struct device_gap_sum added = { .key = { job->header.source, job->device, job->pid },
+					      .first = job->started };
+	struct device_gap_sum *sum = job->pid ? sum_of(gaps, &added) : NULL;
+	if (!sum)
 		return;
-	limit(gaps, job->header.time);
-	if (!array_push(&gaps->jobs, ((struct gap_job){ .source = job->header.source,
-							.device = job->device,
-							.pid = job->pid,
-							.tid = job->tid,
-							.begin = begin,
-							.end = job->header.time })))
+	sum->jobs++;
+	sum->first = job->started < sum->first ? job->started : sum->first;
+}
+
+/* Adds a short gap to a recent one of the same thread. Returns whether there is one. */
+static bool join(struct device_gaps *gaps, const struct device_gap *gap)
+{
+	size_t count = gaps->gaps.count;
+	for (size_t i = count; gap->idle < SHORT_GAP && i-- > 0 && count - i <= RECENT_GAPS;) {
+		struct device_gap *last = &gaps->gaps.items[i];
+		if (last->source != gap->source || last->device != gap->device || last->pid != gap->pid ||
+		    last->tid != gap->tid || last->length != gap->length || last->is_job || gap->is_job)
+			continue;
+		if (gap->begin < last->end || gap->end - last->begin > SHORT_GAPS_LENGTH)
+			return false;
+		last->end = gap->end;
+		last->idle += gap->idle;
+		return true;
+	}
+	return false;
+}
+
+void device_gaps_take_idle(struct device_gaps *gaps, const struct iaprof_record_job *job, uint64_t begin, uint64_t idle)
+{
+	struct device_gap gap = { .source = job->header.source,
+				  .is_job = !iaprof_record_job_has_kernel(job),
+				  .device = job->device,
+				  .pid = job->pid,
+				  .tid = job->tid,
+				  .begin = begin,
+				  .end = job->started,
+				  .idle = idle };
+	if (!gap.is_job)
+		gap.length = idle < MINIMUM_GAP  ? DEVICE_GAP_MINIMUM
+			     : idle < LAUNCH_GAP ? DEVICE_GAP_LAUNCH
+						 : DEVICE_GAP_LONG;
+	if (!gap.is_job && !gap.tid)
+		gap.tid = launching_thread(gaps, gap.pid, gap.end);
+	if (join(gaps, &gap))
+		return;
+	limit(gaps, gap.end);
+	if (!array_push(&gaps->gaps, gap))
 		gaps->dropped++;
 }
 
@@ -54,12 +142,6 @@ void device_gaps_hold_sample(struct device_gaps *gaps, const struct iaprof_recor
 		(void)array_push(&gaps->held, held); /* without memory, its part of a gap is unknown */
 }
 
-static int compare_jobs(const void *left, const void *right)
-{
-	const struct gap_job *a = left, *b = right;
-	return (a->begin > b->begin) - (a->begin < b->begin);
-}
-
 /* By thread, then by time of the end. */
 static int compare_samples(const void *left, const void *right)
 {
@@ -72,30 +154,54 @@ static int compare_samples(const void *left, const void *right)
 }
 
 /* Returns whether a sample is before those of a thread that end after a time. */
-static bool is_before(const struct waiting_sample *sample, const struct gap_job *job, uint64_t time)
+static bool is_before(const struct waiting_sample *sample, const struct device_gap *gap)
 {
-	if (sample->key.pid != job->pid)
-		return sample->key.pid < job->pid;
-	if (sample->key.tid != job->tid)
-		return sample->key.tid < job->tid;
-	return sample->time <= time;
+	if (sample->key.pid != gap->pid)
+		return sample->key.pid < gap->pid;
+	if (sample->key.tid != gap->tid)
+		return sample->key.tid < gap->tid;
+	return sample->time <= gap->begin;
 }
 
-/* Returns how much of a sample's value is between two times, if it is spread evenly. */
-static double value_within(const struct waiting_sample *sample, uint64_t begin, uint64_t end)
+/* Returns how much of a sample's value is within a gap, if it is spread evenly. */
+static double value_within(const struct waiting_sample *sample, const struct device_gap *gap)
 {
-	uint64_t from = sample->first_time > begin ? sample->first_time : begin;
-	uint64_t to = sample->time < end ? sample->time : end;
+	uint64_t from = sample->first_time > gap->begin ? sample->first_time : gap->begin;
+	uint64_t to = sample->time < gap->end ? sample->time : gap->end;
 	return from < to ? (double)sample->value * (double)(to - from) / (double)(sample->time - sample->first_time)
 			 : 0;
+}
+
+static uint32_t declare(struct device_gaps *gaps, const char *name, const struct iaprof_record_value_type *role)
+{
+	struct iaprof_record_value_type type = *role;
+	type.header.size = sizeof type;
+	type.id = intern_value_type(gaps->intern, name, "nanoseconds");
+	type.name = intern_own_text(gaps->intern, name);
+	type.unit = intern_own_text(gaps->intern, "nanoseconds");
+	run_metadata_take_value_type(gaps->facts, &type);
+	return run_metadata_find_value_type(gaps->facts, type.id);
+}
+
+static uint32_t value_type_of(struct device_gaps *gaps, const struct device_gap *gap, uint32_t *kind)
+{
+	static const char *const names[] = { [IAPROF_DEVICE_UNKNOWN] = "device-idle-time",
+					     [IAPROF_DEVICE_GPU] = "gpu-idle",
+					     [IAPROF_DEVICE_NPU] = "npu-idle" };
+	if (gap->is_job)
+		return declare(gaps, "device-idle", &(struct iaprof_record_value_type){ 0 });
+	const struct sampled_device *device = sampled_devices_find(gaps->devices, gap->source, gap->device);
+	*kind = device && device->kind < sizeof names / sizeof *names ? device->kind : IAPROF_DEVICE_UNKNOWN;
+	return declare(gaps, names[*kind],
+		       &(struct iaprof_record_value_type){ .role = IAPROF_VALUE_DEVICE_IDLE, .device_kind = *kind });
 }
 
 static void add_part(struct device_gaps *gaps, const struct waiting_sample *sample, uint32_t reason, uint64_t begin,
 		     uint64_t end, uint64_t value)
 {
 	struct waiting_sample part = *sample;
-	part.key.value_type = gaps->value_type;
-	part.key.wait.reason = reason;
+	if (part.key.wait.reason != reason)
+		part.key.wait = (struct wait_key){ .reason = reason };
 	part.first_time = begin;
 	part.time = end;
 	part.value = value;
@@ -104,92 +210,87 @@ static void add_part(struct device_gaps *gaps, const struct waiting_sample *samp
 		cpu_samples_add(gaps->samples, &part);
 }
 
+/* Why the device was idle in a gap while the thread ran, or waited for a reason. */
+static uint32_t reason_of(const struct device_gaps *gaps, const struct device_gap *gap, uint32_t wait)
+{
+	if (gap->length == DEVICE_GAP_MINIMUM || (gap->length == DEVICE_GAP_LAUNCH && wait))
+		return gaps->reasons.minimum;
+	if (gap->length == DEVICE_GAP_LAUNCH)
+		return gaps->reasons.launch;
+	return wait ? wait : gaps->reasons.running;
+}
+
 /*
  * Divides a gap among the samples of the thread that ended it; the rest is of unknown origin. Waits are exact. Samples
  * of a running thread are scaled to the time without waits, because the start and end of a time slice on the CPU are
  * not sampled.
  */
-static void attribute(struct device_gaps *gaps, const struct gap_job *job, uint64_t begin)
+static void attribute(struct device_gaps *gaps, const struct device_gap *gap)
 {
 	const struct waiting_sample *held = gaps->held.items;
-	uint64_t left = job->begin - begin;
-	double waiting = 0, running = 0;
-	size_t first = array_lower_bound(gaps->held.count, i, is_before(&held[i], job, begin));
+	uint32_t kind = 0, value_type = value_type_of(gaps, gap, &kind);
+	double length = (double)(gap->end - gap->begin), idle = (double)gap->idle / length, waiting = 0, running = 0;
+	uint64_t left = gap->idle;
+	size_t first = array_lower_bound(gaps->held.count, i, is_before(&held[i], gap));
 	size_t end = first;
-	for (; end < gaps->held.count && held[end].key.pid == job->pid && held[end].key.tid == job->tid; end++)
-		*(held[end].key.wait.reason ? &waiting : &running) += value_within(&held[end], begin, job->begin);
-	double wait_scale = waiting > (double)left ? (double)left / waiting : 1;
-	double run_scale = running > 0 ? ((double)left - wait_scale * waiting) / running : 0;
+	for (; end < gaps->held.count && held[end].key.pid == gap->pid && held[end].key.tid == gap->tid; end++)
+		*(held[end].key.wait.reason ? &waiting : &running) += value_within(&held[end], gap);
+	double wait_scale = waiting > length ? length / waiting : 1;
+	double run_scale = running > 0 ? (length - wait_scale * waiting) / running : 0;
 	run_scale = run_scale < RUN_SCALE_MAX ? run_scale : RUN_SCALE_MAX;
 	for (size_t i = first; i < end; i++) {
-		double scale = held[i].key.wait.reason ? wait_scale : run_scale;
-		uint64_t value = (uint64_t)(scale * value_within(&held[i], begin, job->begin));
+		struct waiting_sample part = held[i];
+		uint32_t wait = part.key.wait.reason;
+		uint64_t value = (uint64_t)(idle * (wait ? wait_scale : run_scale) * value_within(&held[i], gap));
 		value = value < left ? value : left;
-		uint64_t from = held[i].first_time > begin ? held[i].first_time : begin;
-		uint64_t to = held[i].time < job->begin ? held[i].time : job->begin;
-		add_part(gaps, &held[i], held[i].key.wait.reason ? held[i].key.wait.reason : gaps->running, from, to,
-			 value);
+		uint64_t from = held[i].first_time > gap->begin ? held[i].first_time : gap->begin;
+		uint64_t to = held[i].time < gap->end ? held[i].time : gap->end;
+		part.key.value_type = value_type;
+		part.key.flags |= gap->is_job ? 0 : waiting_idle_flag(kind);
+		add_part(gaps, &part, reason_of(gaps, gap, wait), from, to, value);
 		left -= value;
 	}
-	const struct waiting_sample rest = { .key = { .pid = job->pid, .tid = job->tid } };
-	add_part(gaps, &rest, gaps->unknown, begin, job->begin, left);
+	struct waiting_sample rest = { .key = { .pid = gap->pid, .tid = gap->tid, .value_type = value_type } };
+	rest.key.flags |= gap->is_job ? 0 : waiting_idle_flag(kind);
+	add_part(gaps, &rest, gap->length == DEVICE_GAP_MINIMUM ? gaps->reasons.minimum : gaps->reasons.unknown,
+		 gap->begin, gap->end, left);
 }
 
-static struct device_gap_sum *sum_of(struct device_gaps *gaps, const struct gap_job *job, uint32_t pid)
+static void settle(struct device_gaps *gaps, const struct device_gap *gap)
 {
-	const struct device_gap_sum added = { .key = { job->source, job->device, pid } };
-	uint32_t position = keyed_array_add(&gaps->sums, &added);
-	return position == POSITION_NONE ? NULL : &gaps->sums.items[position];
-}
-
-static void settle_job(struct device_gaps *gaps, const struct gap_job *job)
-{
-	struct device_gap_sum *device = sum_of(gaps, job, 0);
-	uint64_t busy_until = device ? device->busy_until : 0;
-	if (device && job->end > busy_until)
-		device->busy_until = job->end;
-	struct device_gap_sum *process = job->pid ? sum_of(gaps, job, job->pid) : NULL;
-	if (!process)
+	const struct device_gap_sum added = { .key = { gap->source, gap->device, gap->pid }, .first = gap->end };
+	struct device_gap_sum *sum = gap->is_job && gap->pid ? sum_of(gaps, &added) : NULL;
+	if (gap->is_job && (!gaps->has_waits || !sum || sum->first == gap->end))
 		return;
-	if (process->jobs++ && busy_until && job->begin > busy_until) {
-		if (!gaps->has_waits)
-			return;
-		process->gaps++;
-		process->idle += job->begin - busy_until;
-		attribute(gaps, job, busy_until);
+	if (sum) {
+		sum->gaps++;
+		sum->idle += gap->idle;
 	}
+	attribute(gaps, gap);
 }
 
-static void declare(struct device_gaps *gaps)
+bool device_gaps_settle(struct device_gaps *gaps, uint64_t until)
 {
-	const struct iaprof_record_value_type type = { .id = intern_value_type(gaps->intern, "device-idle",
-									       "nanoseconds"),
-						       .name = intern_own_text(gaps->intern, "device-idle"),
-						       .unit = intern_own_text(gaps->intern, "nanoseconds") };
-	run_metadata_take_value_type(gaps->facts, &type);
-	gaps->value_type = run_metadata_find_value_type(gaps->facts, type.id);
-	gaps->running = intern_own_text(gaps->intern, "[running]");
-	gaps->unknown = intern_own_text(gaps->intern, "[not sampled]");
-}
-
-void device_gaps_settle(struct device_gaps *gaps, uint64_t until)
-{
-	size_t kept = 0;
-	if (gaps->has_waits && gaps->jobs.count && !gaps->running)
-		declare(gaps);
-	if (gaps->jobs.count)
-		qsort(gaps->jobs.items, gaps->jobs.count, sizeof *gaps->jobs.items, compare_jobs);
-	if (gaps->held.count)
+	size_t kept = 0, before = gaps->gaps.count;
+	if (gaps->gaps.count && !gaps->reasons.running) {
+		gaps->reasons.running = intern_own_text(gaps->intern, "[running]");
+		gaps->reasons.unknown = intern_own_text(gaps->intern, "[not sampled]");
+		gaps->reasons.launch = intern_own_text(gaps->intern, "[launch-bound]");
+		gaps->reasons.minimum = intern_own_text(gaps->intern, "[between kernels]");
+	}
+	if (gaps->gaps.count && gaps->held.count)
 		qsort(gaps->held.items, gaps->held.count, sizeof *gaps->held.items, compare_samples);
-	for (size_t i = 0; i < gaps->jobs.count; i++)
-		if (gaps->jobs.items[i].begin <= until)
-			settle_job(gaps, &gaps->jobs.items[i]);
+	for (size_t i = 0; i < gaps->gaps.count; i++)
+		if (gaps->gaps.items[i].end <= until)
+			settle(gaps, &gaps->gaps.items[i]);
 		else
-			gaps->jobs.items[kept++] = gaps->jobs.items[i];
-	gaps->jobs.count = kept;
+			gaps->gaps.items[kept++] = gaps->gaps.items[i];
+	gaps->gaps.count = kept;
+	bool were_any = kept < before;
 	kept = 0;
 	for (size_t i = 0; i < gaps->held.count; i++)
 		if (gaps->held.items[i].time > until)
 			gaps->held.items[kept++] = gaps->held.items[i];
 	gaps->held.count = kept;
+	return were_any;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idle gaps of devices: time between two jobs in which a device had no work, although the process of the second job had
- * used the device before. A gap is attributed to what the thread that submitted the second job did meanwhile, as far as
- * samples show it; the parts of a gap add up to the gap. Only in runs with samples of waits, which show what threads
- * do. Owned by the collector thread.
+ * Idle gaps of devices: time in which a device executed nothing, attributed to what the thread did meanwhile that then
+ * submitted work, as far as samples show it; the parts of a gap add up to the gap. Of executions of kernels, all idle
+ * time between the first and the last is in the profile, beside the device's time. Of other jobs, gaps are those before
+ * further jobs of a process that had used the device, and only in runs with samples of waits. Owned by the collector
+ * thread.
  */
 #pragma once
 
@@ -11,53 +12,84 @@
 #include <iaprof/record.h>
 
 #include "base/keyed_array.h"
+#include "correlator/sampled_devices.h"
 #include "profile/cpu_samples.h"
 
-/* Jobs and samples that are held; beyond, the gaps among the older ones are settled. */
+/* Gaps, and samples, that are held; beyond, the older gaps are settled. */
 #define DEVICE_GAPS_HELD_MAX 65536u
 
-struct gap_job {
-	uint16_t source;
-	uint32_t device, pid, tid;
-	uint64_t begin, end;
+/* Gaps are settled this long after their end at the earliest: a sample stands for the time before it. */
+#define DEVICE_GAPS_DELAY UINT64_C(2000000000)
+
+/* Changes of the thread that launches that are remembered. */
+#define DEVICE_GAPS_LAUNCHES_MAX 4096u
+
+enum device_gap_length {
+	DEVICE_GAP_LONG,
+	DEVICE_GAP_LAUNCH,  /* about as long as a launch takes */
+	DEVICE_GAP_MINIMUM, /* about as long as a device needs to start the next kernel */
 };
 
-/* The gaps of a device that ended with jobs of a process. */
+/* A gap; or short ones in a row, of one length and thread. */
+struct device_gap {
+	uint16_t source;
+	bool is_job;    /* ended by a job that is not of a kernel */
+	uint8_t length; /* enum device_gap_length */
+	uint32_t device, pid, tid;
+	uint64_t begin, end, idle; /* idle: at most end - begin */
+};
+
+/* A thread began to launch. */
+struct launching_thread {
+	uint64_t time;
+	uint32_t pid, tid;
+};
+
+/* Gaps of a device that ended with jobs of a process other than of kernels. */
 struct device_gap_key {
-	uint32_t source, device, pid; /* pid 0: busy_until of the device */
+	uint32_t source, device, pid;
 };
 struct device_gap_sum {
 	struct device_gap_key key;
-	uint64_t busy_until; /* end of the latest job so far */
+	uint64_t first;      /* begin of its first job */
 	uint64_t gaps, idle; /* number, and ns */
 	uint64_t jobs;
 };
 
-/* Initialise with {0} and the first three. */
+/* Initialise with {0} and the first members. */
 struct device_gaps {
 	struct cpu_samples *samples; /* receives the parts of gaps */
 	struct intern *intern;
 	struct run_metadata *facts;
-	ARRAY(struct gap_job) jobs;
+	struct sampled_devices *devices;
+	ARRAY(struct device_gap) gaps;
 	ARRAY(struct waiting_sample) held;
+	ARRAY(struct launching_thread) launches;
 	KEYED_ARRAY(struct device_gap_sum) sums;
-	uint32_t value_type;       /* index; of "device-idle", ns */
-	uint32_t running, unknown; /* string ids of the reasons of parts without one */
-	bool has_waits;            /* there were samples of waits */
-	uint64_t newest;           /* time of the latest record */
-	uint64_t dropped;          /* jobs dropped when out of memory */
+	struct {
+		uint32_t running, unknown, launch, minimum; /* string ids; 0: not declared yet */
+	} reasons;
+	bool has_waits;   /* there were samples of waits */
+	bool is_used;     /* there were launches or jobs */
+	uint64_t newest;  /* time of the latest record */
+	uint64_t dropped; /* gaps dropped when out of memory */
 };
 
 void device_gaps_free(struct device_gaps *gaps);
+void device_gaps_take_launch(struct device_gaps *gaps, const struct iaprof_record_launch *launch);
+/* job: not of a kernel; with its begin in started. */
 void device_gaps_take_job(struct device_gaps *gaps, const struct iaprof_record_job *job);
+/* Takes a gap, as struct device_time passes it: how long the device was idle between a time and the job's begin. */
+void device_gaps_take_idle(struct device_gaps *gaps, const struct iaprof_record_job *job, uint64_t begin,
+			   uint64_t idle);
 void device_gaps_hold_sample(struct device_gaps *gaps, const struct iaprof_record_sample *record);
 /* record: one that cpu_samples_take() has taken. */
 static inline void device_gaps_take_sample(struct device_gaps *gaps, const struct iaprof_record_sample *record)
 {
 	if (iaprof_record_sample_has_wait(record))
 		gaps->has_waits = true;
-	if (gaps->jobs.count || gaps->sums.count) /* else, no process uses a device */
+	if (gaps->is_used) /* else, no process uses a device */
 		device_gaps_hold_sample(gaps, record);
 }
-/* Settles the gaps among jobs that began up to a time; UINT64_MAX: all. */
-void device_gaps_settle(struct device_gaps *gaps, uint64_t until);
+/* Settles the gaps that ended up to a time; UINT64_MAX: all. Returns whether there were any. */
+bool device_gaps_settle(struct device_gaps *gaps, uint64_t until);

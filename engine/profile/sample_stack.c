@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include "process/process_rank.h"
+#include "profile/waiting_samples.h"
 
 #define RANKED_NAME_SIZE 64u
 
@@ -87,6 +88,16 @@ uint32_t sample_stack_resolve_user(struct stack_context *context, const struct s
 	return stack_builder_finish(&builder);
 }
 
+static void push_idle(struct stack_builder *builder, uint32_t flags)
+{
+	static const char *const names[] = { [IAPROF_DEVICE_UNKNOWN] = "[device idle]",
+					     [IAPROF_DEVICE_GPU] = "[GPU idle]",
+					     [IAPROF_DEVICE_NPU] = "[NPU idle]" };
+	uint32_t kind = ((flags & WAITING_IDLE_MASK) >> WAITING_IDLE_SHIFT) - 1;
+	if (kind < sizeof names / sizeof *names)
+		stack_builder_push(builder, &(struct iaprof_frame){ .name = names[kind], .kind = IAPROF_FRAME_WAIT });
+}
+
 uint32_t sample_stack_resolve(struct stack_context *context, const struct call_tree *calls, struct wait_table *waits,
 			      const struct sample_entry *entry)
 {
@@ -105,5 +116,7 @@ uint32_t sample_stack_resolve(struct stack_context *context, const struct call_t
 		stack_builder_push_unknown(&builder, "[unknown]", IAPROF_FRAME_LINUX_KERNEL);
 	if (key->wait)
 		wait_table_push(waits, &builder, key->wait);
+	if (key->flags & WAITING_IDLE_MASK)
+		push_idle(&builder, key->flags);
 	return stack_builder_finish(&builder);
 }

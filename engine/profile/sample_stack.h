@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The resolved stack of a CPU sample or call, root first: program, user frames, calls, Linux kernel frames, reason of a
- * wait.
+ * wait; of idle time of a device, its frame follows.
  */
 #pragma once
 

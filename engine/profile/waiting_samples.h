@@ -31,7 +31,7 @@ union waiting_key {
 		uint32_t name, thread_name; /* string ids */
 		uint32_t user_stack, kernel_stack;
 		uint32_t value_type;     /* index */
-		uint32_t flags;          /* enum iaprof_sample_flag, WAITING_HAS_SPAN */
+		uint32_t flags;          /* enum iaprof_sample_flag, WAITING_HAS_SPAN, waiting_idle_flag() */
 		uint32_t call;           /* as in struct sample_key */
 		struct wait_key wait;    /* reason 0: not a wait; waker: a pid */
 		struct iaprof_span span; /* zeros: none */
@@ -42,6 +42,13 @@ static_assert(sizeof(union waiting_key) == WAITING_KEY_WORDS * sizeof(uint64_t),
 
 /* In the flags of a key. */
 #define WAITING_HAS_SPAN (UINT32_C(1) << 31)
+/* Idle time of a device of a kind (enum iaprof_device_kind). */
+#define WAITING_IDLE_SHIFT 28
+#define WAITING_IDLE_MASK (UINT32_C(7) << WAITING_IDLE_SHIFT)
+static inline uint32_t waiting_idle_flag(uint32_t kind)
+{
+	return (kind + 1) << WAITING_IDLE_SHIFT & WAITING_IDLE_MASK;
+}
 
 struct waiting_sample {
 	union waiting_key key;

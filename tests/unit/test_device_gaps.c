@@ -46,8 +46,8 @@ static void take_thread(uint32_t tid, const char *reason, uint64_t begin, uint64
 	take(&sample, IAPROF_RECORD_SAMPLE, sizeof sample, START + end * MS);
 }
 
-/* Checks the values of type device-idle, as "frame;frame ms" lines. */
-static void expect(const char *wanted)
+/* Checks the values of a type, as "frame;frame ms" lines. */
+static void expect_values(const char *value_type, const char *wanted)
 {
 	struct text lines = { 0 };
 	collector_finish(collector);
@@ -56,7 +56,7 @@ static void expect(const char *wanted)
 	for (size_t i = 0; i < profile->value_count; i++) {
 		const struct iaprof_value *value = iaprof_profile_value(profile, i);
 		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
-		if (strcmp(iaprof_profile_value_type(profile, value->value_type)->name, "device-idle") != 0)
+		if (strcmp(iaprof_profile_value_type(profile, value->value_type)->name, value_type) != 0)
 			continue;
 		for (uint32_t frame = 0; frame < stack->frame_count; frame++)
 			text_append_format(&lines, "%s%s", frame ? ";" : "",
@@ -66,6 +66,11 @@ static void expect(const char *wanted)
 	snapshot_release(snapshot);
 	ck_assert_str_eq(lines.size ? text_string(&lines) : "", wanted);
 	text_free(&lines);
+}
+
+static void expect(const char *wanted)
+{
+	expect_values("device-idle", wanted);
 }
 
 static uint64_t idle(uint32_t device, uint32_t pid)
@@ -154,6 +159,75 @@ TEST(many_jobs_are_bounded)
 		take_job(1, PID, 2 * i, 2 * i + 1);
 	collector_finish(collector);
 	ck_assert_uint_eq(idle(1, PID), MANY - 1);
+}
+
+#define US UINT64_C(1000)
+
+/* An execution of a kernel; times are in us since START. */
+static void execute(uint64_t begin, uint64_t end)
+{
+	struct iaprof_record_job job = {
+		.started = START + begin * US, .pid = PID, .device = 7, .kernel = 1, .time_type = CPU_TYPE
+	};
+	take(&job, IAPROF_RECORD_JOB, sizeof job, START + end * US);
+}
+
+static void take_gpu(void)
+{
+	struct iaprof_record_device device = { .id = 7, .name = text("GPU"), .kind = IAPROF_DEVICE_GPU };
+	take(&device, IAPROF_RECORD_DEVICE, sizeof device, START);
+}
+
+static void launch(uint32_t tid, uint64_t time)
+{
+	struct iaprof_record_launch record = { .kernel = 1, .pid = PID, .tid = tid, .count = 1 };
+	record.first_time = START + time * US;
+	take(&record, IAPROF_RECORD_LAUNCH, sizeof record, START + time * US);
+}
+
+/* All idle time is in the profile: as long as a kernel takes to start, as long as a launch takes, and what a thread
+ * did. */
+TEST(idle_time_between_kernels_is_what_the_launching_thread_did)
+{
+	take_gpu();
+	launch(PID + 100, 50);
+	launch(PID + 1, 90000);
+	execute(100, 1000);
+	execute(1001, 2000);   /* 1 us */
+	execute(2010, 3000);   /* 10 us while the thread runs */
+	execute(33000, 34000); /* 30 ms, of which the thread waits 20 ms */
+	execute(34011, 35000); /* 11 us while the thread waits */
+	execute(95000, 96000); /* 60 ms, and then another thread launches */
+	take_thread(PID + 100, NULL, 3, 3, 3);
+	take_thread(PID + 100, "[disk]", 3, 23, 20);
+	take_thread(PID + 100, NULL, 33, 33, 10);
+	take_thread(PID + 100, "[lock]", 33, 90, 57);
+	take_thread(PID + 1, "[queue]", 0, 95, 95);
+	expect_values("gpu-idle", "program;[between kernels];[GPU idle] 0.012\n"
+				  "program;[launch-bound];[GPU idle] 0.01\n"
+				  "program;[disk];[GPU idle] 20\n"
+				  "program;[running];[GPU idle] 10\n"
+				  "program;[queue];[GPU idle] 60\n");
+	expect("");
+}
+
+/* Without samples, how long it was idle is known all the same. */
+TEST(idle_time_needs_no_samples)
+{
+	take_gpu();
+	execute(0, 1000);
+	execute(4000, 5000);
+	expect_values("gpu-idle", "program;[not sampled];[GPU idle] 3\n");
+}
+
+/* Many short gaps are added up: none is lost. */
+TEST(short_gaps_in_a_row_are_one)
+{
+	enum { MANY = 200001 };
+	take_gpu();
+	for (uint64_t i = 0; i < MANY; i++)
+		execute(10 * i, 10 * i + 5);
+	expect_values("gpu-idle", "program;[not sampled];[GPU idle] 1000\n");
 }
 
 int main(void)

@@ -19,9 +19,9 @@ static void take(void *context, const struct iaprof_record_job *job, uint64_t sh
 
 static uint64_t idle_sum;
 
-static void take_idle(void *context, uint32_t source, uint32_t device, uint64_t begin, uint64_t end, uint64_t idle)
+static void take_idle(void *context, const struct iaprof_record_job *job, uint64_t begin, uint64_t idle)
 {
-	ck_assert_uint_le(idle, end - begin);
+	ck_assert_uint_le(idle, job->started - begin);
 	idle_sum += idle;
 }
 
