@@ -303,6 +303,39 @@ static bool is_idle_beside(const struct iaprof_profile *profile, uint32_t idle, 
 	       types[0]->device_kind == types[1]->device_kind;
 }
 
+/* Returns why a device was idle: the first wait of a stack. "": not stated. */
+static const char *idle_reason(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
+{
+	/* The last frame is that of idle time as such. */
+	for (uint32_t i = 0; i + 1 < stack->frame_count; i++) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
+		if (frame->kind == IAPROF_FRAME_WAIT)
+			return frame->name;
+	}
+	return "";
+}
+
+static void add_idle(struct making *making, const struct iaprof_stack *stack, uint64_t value)
+{
+	struct profile_summary *summary = making->summary;
+	const char *reason = idle_reason(summary->profile, stack);
+	struct summary_idle *reasons = summary->idle_reasons.items;
+	size_t i = 0;
+	summary->idle = saturating_add(summary->idle, value);
+	while (i < summary->idle_reasons.count && strcmp(reasons[i].reason, reason) != 0)
+		i++;
+	if (i < summary->idle_reasons.count)
+		reasons[i].value = saturating_add(reasons[i].value, value);
+	else if (*reason && i < SUMMARY_IDLE_MAX)
+		making->failed |= !array_push(&summary->idle_reasons, ((struct summary_idle){ reason, value }));
+}
+
+static int compare_idle(const void *left, const void *right)
+{
+	const struct summary_idle *a = left, *b = right;
+	return a->value != b->value ? (a->value < b->value) - (a->value > b->value) : strcmp(a->reason, b->reason);
+}
+
 int profile_summary_make(struct profile_summary *summary, const struct iaprof_profile *profile, uint32_t value_type)
 {
 	struct making making = { .summary = summary };
@@ -312,7 +345,7 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 	for (size_t i = 0; i < profile->value_count && !making.failed; i++) {
 		const struct iaprof_value *value = iaprof_profile_value(profile, i);
 		if (is_idle_beside(profile, value->value_type, value_type))
-			summary->idle = saturating_add(summary->idle, value->value);
+			add_idle(&making, iaprof_profile_stack(profile, value->stack), value->value);
 		if (value->value_type != value_type || !value->value)
 			continue;
 		struct parts parts = parts_of(profile, iaprof_profile_stack(profile, value->stack));
@@ -322,6 +355,9 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 		else
 			add_cpu(&making, &parts, value->value);
 	}
+	if (summary->idle_reasons.count)
+		qsort(summary->idle_reasons.items, summary->idle_reasons.count, sizeof *summary->idle_reasons.items,
+		      compare_idle);
 	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
 	keyed_array_free(&making.functions);
 	keyed_array_free(&making.cells);
@@ -334,5 +370,6 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 void profile_summary_free(struct profile_summary *summary)
 {
 	array_free(&summary->functions);
+	array_free(&summary->idle_reasons);
 	array_free(&summary->causes);
 }

@@ -35,14 +35,23 @@ struct summary_cause {
 	uint64_t value;
 };
 
+/* What launching threads did while devices were idle, such as "[disk]". */
+struct summary_idle {
+	const char *reason; /* as long as the profile */
+	uint64_t value;
+};
+/* Limit on reasons that are told apart. */
+#define SUMMARY_IDLE_MAX 64u
+
 struct profile_summary {
 	const struct iaprof_profile *profile;
 	uint32_t value_type;
-	bool is_device;      /* measured on a device */
-	uint64_t value;      /* of all stacks */
-	uint64_t stalled;    /* not issuing */
-	uint64_t unsampled;  /* device time of kernels without a sample: why it was spent is not known */
-	uint64_t idle;       /* of device time: how long those devices executed nothing; 0 also if that is not known */
+	bool is_device;     /* measured on a device */
+	uint64_t value;     /* of all stacks */
+	uint64_t stalled;   /* not issuing */
+	uint64_t unsampled; /* device time of kernels without a sample: why it was spent is not known */
+	uint64_t idle;      /* of device time: how long those devices executed nothing; 0 also if that is not known */
+	ARRAY(struct summary_idle) idle_reasons; /* largest first; empty: none is known */
 	uint64_t matched;    /* in a kernel that is known; of the CPU: the innermost function has a name */
 	uint64_t with_lines; /* at a known source line */
 	ARRAY(struct summary_function) functions; /* largest first */

@@ -186,6 +186,14 @@ static void append_idle(struct text *text, const struct profile_summary *summary
 	append_share(text, summary->idle, whole);
 	text_append_format(text, " of the %s from its first execution to its last.\n",
 			   quantity_time((double)whole).text);
+	for (size_t i = 0; i < summary->idle_reasons.count && i < 4; i++) {
+		const struct summary_idle *idle = &summary->idle_reasons.items[i];
+		text_append_string(text, i ? ", " : "What the launching threads did meanwhile: ");
+		text_append_name(text, idle->reason);
+		text_append_string(text, " ");
+		append_share(text, idle->value, summary->idle);
+	}
+	text_append_string(text, summary->idle_reasons.count ? ".\n" : "");
 }
 
 static void append_device(struct text *text, const struct profile_summary *summary)

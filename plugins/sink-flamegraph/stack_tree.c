@@ -112,17 +112,32 @@ static bool has_same_origin(const struct building *building, uint32_t stack)
 	       origins->devices[stack] == origins->devices[building->last_stack];
 }
 
+/* Returns the frame of idle time of a device, which is a stack's last one and the root of its nodes; else UINT32_MAX.
+ */
+static uint32_t idle_frame(const struct building *building, const struct iaprof_value *value)
+{
+	const struct iaprof_profile *profile = building->tree->profile;
+	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+	uint32_t last = stack->frame_count ? stack->frames[stack->frame_count - 1] : UINT32_MAX;
+	bool is_idle = iaprof_profile_value_type(profile, value->value_type)->role == IAPROF_VALUE_DEVICE_IDLE &&
+		       last != UINT32_MAX && iaprof_profile_frame(profile, last)->kind == IAPROF_FRAME_WAIT;
+	return is_idle ? building->tree->frames.numbers[last] : UINT32_MAX;
+}
+
 static bool value_add(struct building *building, const struct iaprof_value *value)
 {
 	const struct iaprof_profile *profile = building->tree->profile;
 	const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
-	uint32_t same = frames_in_common(building->last, stack);
+	uint32_t idle = idle_frame(building, value), count = stack->frame_count - (idle != UINT32_MAX);
+	uint32_t same = idle == UINT32_MAX ? frames_in_common(building->last, stack) : 0;
 	if (!array_reserve(&building->last_nodes, stack->frame_count))
 		return false;
 	if (same && !building->tree->has_leaf_origins && !has_same_origin(building, value->stack))
 		same = 0;
 	uint32_t node = same ? building->last_nodes.items[same - 1] : STACK_TREE_NONE;
-	for (uint32_t i = same; i < stack->frame_count; i++) {
+	if (idle != UINT32_MAX && (node = node_get(building, STACK_TREE_NONE, idle)) == STACK_TREE_NONE)
+		return false;
+	for (uint32_t i = same; i < count; i++) {
 		uint32_t frame = building->tree->frames.numbers[stack->frames[i]];
 		if (frame != FRAME_IS_HIDDEN) {
 			node = node_get(building, node, frame);
@@ -133,7 +148,7 @@ static bool value_add(struct building *building, const struct iaprof_value *valu
 		}
 		building->last_nodes.items[i] = node;
 	}
-	building->last = stack;
+	building->last = idle == UINT32_MAX ? stack : NULL;
 	building->last_stack = value->stack;
 	if (node == STACK_TREE_NONE) /* the program is never hidden */
 		return true;

@@ -175,6 +175,19 @@ static void append_label(struct text *text, const struct iaprof_value_type *type
 	text_free(&words);
 }
 
+/* What launching threads did while the devices were idle. */
+static void append_idle_reasons(struct text *text, const struct profile_summary *summary)
+{
+	for (size_t i = 0; i < summary->idle_reasons.count; i++) {
+		text_append_string(text, i ? "," : ",\n\"idle_reasons\":[");
+		text_append_string(text, "{\"name\":");
+		text_append_json(text, summary->idle_reasons.items[i].reason);
+		append_number(text, "value", summary->idle_reasons.items[i].value);
+		text_append_string(text, "}");
+	}
+	text_append_string(text, summary->idle_reasons.count ? "]" : "");
+}
+
 static void append_json(struct text *text, const struct profile_summary *summary)
 {
 	const struct iaprof_profile *profile = summary->profile;
@@ -195,6 +208,7 @@ static void append_json(struct text *text, const struct profile_summary *summary
 		append_number(text, "without_samples", summary->unsampled);
 		if (summary->idle)
 			append_number(text, "idle", summary->idle);
+		append_idle_reasons(text, summary);
 		append_number(text, "with_lines", summary->with_lines);
 	}
 	text_append_string(text, ",\n\"causes\":[");

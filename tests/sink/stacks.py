@@ -12,7 +12,7 @@ from harness.cases import (  # pylint: disable=unused-import  # tests take them 
     Skip, equal, named, run, wait_until)
 
 # enum iaprof_frame_kind and iaprof_frame_flag of include/iaprof/record.h
-PROGRAM, USER, LINUX_KERNEL, JIT, SEPARATOR, SOURCE, FUNCTION, INSTRUCTION, REASON, OFFSET, CALL, LOST = range(1, 13)
+PROGRAM, USER, LINUX_KERNEL, JIT, SEPARATOR, SOURCE, FUNCTION, INSTRUCTION, REASON, OFFSET, CALL, LOST, WAIT = range(1, 14)
 UNKNOWN = 2
 NANOSECONDS, COUNT = ('cpu', 'nanoseconds'), ('gpu-stalls', 'count')
 

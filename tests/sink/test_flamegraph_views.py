@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 
 import browser
 from reader import THIN, Reader, make_page, run_file, share
-from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, Frame, equal,
+from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, WAIT, Frame, equal,
                     gpu_stack, record)
 
 
@@ -392,15 +392,23 @@ def the_answer_comes_first(window):
 
 
 def time_of_a_device_is_called_time(window):
-    """Of 1,000 ns, 600 are of a kernel without a sample; the device was idle for 3,000 ns."""
+    """Of 1,000 ns, 600 are of a kernel without a sample; the device was idle for 3,000 ns, of which a thread read for 2,000."""
     kernel = [Frame('p', PROGRAM, pid=1), Frame('main'), Frame('-', SEPARATOR), Frame('k', FUNCTION)]
-    stacks = [(0, 400, kernel + [Frame('sbid', REASON)]), (0, 600, kernel), (1, 3000, [Frame('[GPU idle]')])]
+    stacks = [(0, 400, kernel + [Frame('sbid', REASON)]), (0, 600, kernel), 
+              (1, 2000, [Frame('p', PROGRAM, pid=1), Frame('load'), Frame('[disk]', WAIT), Frame('[GPU idle]', WAIT)]),
+              (1, 1000, [Frame('p', PROGRAM, pid=1), Frame('[not sampled]', WAIT), Frame('[GPU idle]', WAIT)])]
     reader = Reader(window, make_page([('gpu-time', 'nanoseconds'), ('gpu-idle', 'nanoseconds')], stacks))
     panel = reader.text('panel')
     equal(reader.evaluate('document.querySelector("#panel .lead").textContent'), f'40.0{THIN}% of GPU time waits for data', 'the answer')
     assert f'The GPU was idle 75.0{THIN}% of the 4{THIN}µs from its first execution to its last.' in panel, panel
+    assert f'What the launching threads did meanwhile: [disk] 66.7{THIN}%, [not sampled] 33.3{THIN}%.' in panel, panel
     assert 'GPU time by kernel' in panel and 'GPU samples' not in panel, panel
-    equal(reader.crumbs(), ['All GPU time'], 'the whole')
+    equal(reader.crumbs(), ['All time of the GPU'], 'the whole')
+    equal([reader.point(part, 1).title for part in (0.4, 0.9)], ['[GPU idle]', 'p (1)'], 'idle time has a root of its own')
+    equal(reader.point(0.4, 1).rows['Total'], f'3{THIN}µs (75.0{THIN}% of all)', 'idle time')
+    reader.click_on('#show-idle')
+    equal(reader.crumbs(), ['All GPU time'], 'without idle time')
+    equal([reader.point(part, 1).title for part in (0.1, 0.9)], ['p (1)', 'p (1)'], 'without idle time')
     reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], stacks[:2]))
     assert 'idle' not in reader.text('panel'), reader.text('panel')
 

@@ -7,7 +7,8 @@ import pathlib
 import subprocess
 import sys
 
-from stacks import COUNT, NANOSECONDS, PROGRAM, Frame, equal, gpu_stack, record, run_cases, write_profile
+from stacks import (COUNT, FUNCTION, NANOSECONDS, PROGRAM, SEPARATOR, WAIT, Frame, equal, gpu_stack, record, run_cases,
+                    write_profile)
 
 try:
     import jsonschema
@@ -39,6 +40,15 @@ def gpu_time_is_explained():
     equal([(cause['kernel'], cause['hardware_name'], cause['value'], cause['share']) for cause in found['causes']],
           [('matmul', 'sbid', 700, 0.7), ('matmul', 'sync', 200, 0.2)], 'causes')
     equal(found['lost'], [{'source': 'source', 'reason': 'ring full', 'count': 3, 'is_complete': True}], 'losses')
+
+
+def idle_time_has_reasons():
+    kernel = [Frame('model', PROGRAM), Frame('-', SEPARATOR), Frame('gemm', FUNCTION)]
+    waits = [(1, value, [Frame('model', PROGRAM), Frame('load'), Frame(reason, WAIT), Frame('[GPU idle]', WAIT)])
+             for reason, value in (('[disk]', 300), ('[running]', 600))]
+    found = summary([('gpu-time', 'nanoseconds'), ('gpu-idle', 'nanoseconds')], [(0, 100, kernel), *waits])
+    equal((found['total'], found['idle']), (100, 900), 'times')
+    equal(found['idle_reasons'], [{'name': '[running]', 'value': 600}, {'name': '[disk]', 'value': 300}], 'reasons')
 
 
 def cpu_time_is_by_function():
@@ -100,7 +110,7 @@ def the_demo_is_valid():
     assert found['findings'], found
 
 
-CASES = [gpu_time_is_explained, cpu_time_is_by_function, the_text_has_warnings_and_losses,
+CASES = [gpu_time_is_explained, idle_time_has_reasons, cpu_time_is_by_function, the_text_has_warnings_and_losses,
          tables_are_apart, names_are_json, nothing_is_valid, the_demo_is_valid]
 
 if __name__ == '__main__':

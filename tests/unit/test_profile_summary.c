@@ -189,6 +189,31 @@ TEST(knows_reasons_of_old_captures_by_name)
 	ck_assert_uint_eq(summary.causes.items[1].stall_class, IAPROF_STALL_OTHER);
 }
 
+TEST(states_what_threads_did_while_the_device_was_idle)
+{
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds"),
+		 idle = test_profile_value_type(&profile, "gpu-idle", "nanoseconds");
+	uint32_t program = frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0),
+		 load = frame("load", IAPROF_FRAME_USER, 0, NULL, 0),
+		 disk = frame("[disk]", IAPROF_FRAME_WAIT, 0, NULL, 0),
+		 launch = frame("[launch-bound]", IAPROF_FRAME_WAIT, 0, NULL, 0),
+		 whole = frame("[GPU idle]", IAPROF_FRAME_WAIT, 0, NULL, 0);
+	uint32_t kernel[] = { program, frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0),
+			      frame("gemm", IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0) };
+	test_profile_value(&profile, test_profile_stack(&profile, kernel, 3), time, 1000);
+	test_profile_value(&profile, test_profile_stack(&profile, (uint32_t[]){ program, launch, whole }, 3), idle,
+			   1000);
+	test_profile_value(&profile, test_profile_stack(&profile, (uint32_t[]){ program, load, disk, whole }, 4), idle,
+			   1500);
+	test_profile_value(&profile, test_profile_stack(&profile, (uint32_t[]){ program, disk, whole }, 3), idle, 500);
+	make(time);
+	ck_assert_uint_eq(summary.idle, 3000);
+	EXPECT("The GPU was idle 75.0 % of the 4 us from its first execution to its last.\n"
+	       "What the launching threads did meanwhile: [disk] 66.7 %, [launch-bound] 33.3 %.\n");
+	make(idle);
+	ck_assert_uint_eq(summary.idle, 0);
+}
+
 TEST(lists_functions_of_the_cpu)
 {
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");

@@ -194,6 +194,8 @@ class App {
       for (const button of document.querySelectorAll(`#${group} button`))
         button.setAttribute('aria-pressed', String(button.dataset.value === state.get(key)));
     element('detail-option').hidden = !model.isDevice || state.get('order') === 'callers';
+    element('idle-option').hidden = model.idleType < 0 || Boolean(this.compare) || state.get('order') === 'callers';
+    element('show-idle').checked = model.showsIdle;
     element('layout').hidden = state.get('order') === 'callers';
     if (element('search') !== document.activeElement)
       element('search').value = state.get('search');
@@ -385,6 +387,7 @@ class App {
     on('process', 'change', () => state.set({ process: element('process').value, thread: '', zoom: '' }));
     for (const key of ['thread', 'device', 'service', 'threads'])
       on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));
+    on('show-idle', 'change', () => state.set({ idle: element('show-idle').checked ? '' : 'no', zoom: '' }));
     on('merge', 'change', () => state.set({ merge: element('merge').checked ? 'yes' : '', zoom: '' }));
     for (const key of ['focus', 'ignore', 'hide'])
       on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));

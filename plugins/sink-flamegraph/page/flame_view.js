@@ -27,7 +27,7 @@ class FlameView {
     const { model, state } = this;
     if (!this.canvas.clientWidth)
       return;
-    this.values = this.app.compare ? this.app.compare.shown : model.values();
+    this.values = this.app.compare ? this.app.compare.shown : model.values(undefined, 0, undefined, model.showsIdle);
     if (this.isCallers)
       this.invert();
     this.view = this.values.view;
@@ -66,7 +66,8 @@ class FlameView {
     if (cell.slot !== undefined || cell.slots || cell.isUnsaid)
       return this.lookOfReason(cell);
     const frame = cell.node ? this.view.frame[(cell.run && cell.label) || cell.node] : -1;
-    const group = cell.more ? 'more' : cell.node ? groupOf(frames, frame) : 'process';
+    const isIdle = cell.node > 0 && this.view.parent[cell.node] === 0 && frames.kind[frame] === Kind.WAIT;
+    const group = cell.more ? 'more' : cell.node && !isIdle ? groupOf(frames, frame) : 'process';
     const value = this.valueOf(cell);
     const isKernel = cell.band === 0;
     let fill = colourOf(PALETTE.frames[isKernel ? 'gpu' : cell.band !== undefined && cell.more ? 'line' : group]);

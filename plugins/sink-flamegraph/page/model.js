@@ -87,9 +87,40 @@ class Model {
 
   // How long the devices were idle of which the selected type is the time; 0: not known, or a part of it is selected.
   get idle() {
+    const { idleType } = this;
+    return idleType < 0 || this.range || this.shareOf.startsWith('the ') ? 0 : this.tree.selves[idleType].reduce((sum, value) => sum + value, 0);
+  }
+
+  // The type of idle time of the devices of which the selected type is the time; -1: there is none.
+  get idleType() {
     const { role, device } = this.types[this.type] || {};
-    const found = this.types.findIndex(type => role === Role.DEVICE_TIME && type.role === Role.DEVICE_IDLE && type.device === device);
-    return found < 0 || this.range || this.shareOf.startsWith('the ') ? 0 : this.tree.selves[found].reduce((sum, value) => sum + value, 0);
+    return this.types.findIndex((type, i) => role === Role.DEVICE_TIME && type.role === Role.DEVICE_IDLE && type.device === device &&
+      this.order.includes(i));
+  }
+
+  // Whether the flame graph contains idle time.
+  get showsIdle() {
+    return this.idleType >= 0 && this.state.get('idle') !== 'no' && this.state.get('order') !== 'callers' && !this.header.difference;
+  }
+
+  // Whether a node of a view is idle time.
+  isIdle(view, node) {
+    const [root] = pathTo(view, node);
+    return root > 0 && this.frames.kind[view.frame[root]] === Kind.WAIT;
+  }
+
+  // What the launching threads did while devices were idle: [reason, value], largest first.
+  get idleReasons() {
+    const { tree, frames, idleType } = this, found = new Map(), reason = new Int32Array(tree.count).fill(-1);
+    for (let node = 1; idleType >= 0 && node < tree.count; node++) {
+      const above = tree.parent[node], frame = tree.frame[node];
+      // The root is idle time as such.
+      reason[node] = reason[above] >= 0 || above === 0 || frames.kind[frame] !== Kind.WAIT ? reason[above] : frame;
+      const value = tree.selves[idleType][node], name = reason[node] >= 0 ? frames.names[reason[node]] : '';
+      if (value > 0 && name)
+        found.set(name, (found.get(name) || 0) + value);
+    }
+    return [...found].sort((a, b) => b[1] - a[1]);
   }
 
   get range() { return this.rangeOf(this.times); }
@@ -186,15 +217,15 @@ class Model {
     });
   }
 
-  // side: 0 the profile, 1 the earlier run of a difference
-  values(detail, side = 0, threads = this.threads) {
+  // side: 0 the profile, 1 the earlier run of a difference; withIdle: idle time is added to the time of devices
+  values(detail, side = 0, threads = this.threads, withIdle = false) {
     const view = this.view(detail, threads), type = this.type + side * this.types.length;
     const key = JSON.stringify([type, this.state.get('without'), view.made,
       ...VIEW_KEYS_OF_STATE.map(name => this.state.get(name))]);
-    return this.remember(`values ${detail || this.state.get('detail')} ${side} ${threads}`, key, () => {
+    return this.remember(`values ${detail || this.state.get('detail')} ${side} ${threads} ${withIdle}`, key, () => {
       if (!this.types.length)
         view.selves = [new Float64Array(view.count)];
-      return new Values(view, this.frames, this.types.length ? type : 0, this.hidden);
+      return new Values(view, this.frames, this.types.length ? type : 0, this.hidden, withIdle ? this.idleType : -1);
     });
   }
 
@@ -256,7 +287,7 @@ class Model {
 
   nameOf(view, node) {
     if (!node)
-      return `All ${this.typeLabel()}`;
+      return this.showsIdle && this.state.get('view') === 'flame' ? `All time of the ${this.types[this.type].device}` : `All ${this.typeLabel()}`;
     return this.frameName(view.frame[node]);
   }
 

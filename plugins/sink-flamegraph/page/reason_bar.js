@@ -8,11 +8,12 @@ class ReasonBar {
 
   show() {
     const { app } = this, { model, state, flame } = app;
-    const isShown = model.isDevice && !app.compare && flame.values && flame.values.total[flame.focus] > 0;
+    const values = flame.isCallers ? model.values() : flame.values, focus = flame.isCallers ? 0 : flame.focus;
+    const isShown = model.isDevice && !app.compare && values && values.total[focus] > 0 &&
+      !(model.showsIdle && model.isIdle(values.view, focus));
     element('reasons').hidden = !isShown;
     if (!isShown)
       return;
-    const values = flame.isCallers ? model.values() : flame.values, focus = flame.isCallers ? 0 : flame.focus;
     const mix = values.mix(focus), whole = mix.reduce((sum, value) => sum + value, 0);
     const where = model.range ? 'selected time' : focus ? model.nameOf(values.view, focus) : model.shareOf.startsWith('the ') ? model.shareOf : 'all kernels';
     element('reason-title').textContent = `Stall reasons, ${where}`;

@@ -45,7 +45,7 @@ class Summary {
     const { idle } = model;
     if (idle > 0)
       section.append(make('p', { id: 'idle', className: 'say', textContent: `The ${model.types[model.type].device} was idle ${
-        shareText(idle, idle + whole)} of the ${timeText(idle + whole)} from its first execution to its last.` }));
+        shareText(idle, idle + whole)} of the ${timeText(idle + whole)} from its first execution to its last.${this.idleText(idle)}` }));
     if (!(whole > 0)) {
       lead.append(`No ${model.typeLabel()}`);
       say.append(`${model.range ? 'The selected time has none' : 'No device was sampled'}${model.shareOf.startsWith('the ')
@@ -70,6 +70,11 @@ class Summary {
     if (model.shareOf.startsWith('the '))
       say.append(` That is ${shareText(top.value, all)} of all ${model.typeLabel()}.`);
     return section;
+  }
+
+  idleText(idle) {
+    const reasons = this.app.model.idleReasons.slice(0, 4).map(([name, value]) => `${name} ${shareText(value, idle)}`);
+    return reasons.length ? ` What the launching threads did meanwhile: ${reasons.join(', ')}.` : '';
   }
 
   producer(cause) { return this.app.code ? this.app.code.producerOf(cause) : null; }

@@ -307,11 +307,13 @@ const isDeviceKind = kind => kind === Kind.DEVICE_FUNCTION || kind === Kind.DEVI
 
 // The values of one type in a view: self and total by node, and the stall reasons below a node.
 class Values {
-  // hidden: slots of stall reasons that are left out
-  constructor(view, frames, type, hidden = new Set()) {
+  // hidden: slots of stall reasons that are left out; added: another value type whose values are added; -1: none
+  constructor(view, frames, type, hidden = new Set(), added = -1) {
     Object.assign(this, { view, frames, type });
     const { count, parent, frame } = view;
     this.self = view.selves[type].slice(0, count);
+    for (let node = 1; added >= 0 && node < count; node++)
+      this.self[node] += view.selves[added][node];
     const slots = this.slotsOfFrames();
     if (hidden.size)
       for (let node = 1; node < count; node++)
