@@ -22,7 +22,8 @@ enum {
 	CUPTI_CONTEXT_CREATED = 1,
 	CUPTI_CONTEXT_DESTROY_STARTING = 2,
 	CUPTI_MODULE_LOADED = 6,
-	CUPTI_MODULE_UNLOAD_STARTING = 7
+	CUPTI_MODULE_UNLOAD_STARTING = 7,
+	CUPTI_GRAPH_NODE_CREATED = 13
 };
 
 /* Callback ids of domain DRIVER. */
@@ -45,7 +46,18 @@ enum {
 	CUPTI_COPY_ON_DEVICE_ASYNC_PTSZ = 423,
 	CUPTI_MEMSET_D8_ASYNC_PTSZ = 428,
 	CUPTI_MEMSET_D16_ASYNC_PTSZ = 429,
-	CUPTI_MEMSET_D32_ASYNC_PTSZ = 430
+	CUPTI_MEMSET_D32_ASYNC_PTSZ = 430,
+
+	CUPTI_BEGIN_CAPTURE = 495,
+	CUPTI_BEGIN_CAPTURE_PTSZ = 496,
+	CUPTI_END_CAPTURE = 497,
+	CUPTI_END_CAPTURE_PTSZ = 498,
+	CUPTI_GRAPH_LAUNCH = 514,
+	CUPTI_GRAPH_LAUNCH_PTSZ = 515,
+	CUPTI_BEGIN_CAPTURE_2 = 539,
+	CUPTI_BEGIN_CAPTURE_2_PTSZ = 540,
+	CUPTI_BEGIN_CAPTURE_TO_GRAPH = 720,
+	CUPTI_BEGIN_CAPTURE_TO_GRAPH_PTSZ = 721
 };
 
 enum { CUPTI_SITE_ENTER = 0 };
@@ -199,6 +211,10 @@ struct cupti_kernel_activity {
 	uint32_t correlation;
 	uint64_t grid_id;
 	const char *name; /* mangled */
+	uint8_t queue[32];
+	uint64_t node;
+	uint32_t memory_flags;
+	uint32_t graph; /* of the executable graph that contains it; 0: none */
 } __attribute__((packed, aligned(8)));
 
 typedef void cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *records);

@@ -51,11 +51,14 @@ SAME(cupti_kernel_activity, device, CUpti_ActivityKernel8, deviceId);
 SAME(cupti_kernel_activity, stream, CUpti_ActivityKernel8, streamId);
 SAME(cupti_kernel_activity, correlation, CUpti_ActivityKernel8, correlationId);
 SAME(cupti_kernel_activity, name, CUpti_ActivityKernel8, name);
+SAME(cupti_kernel_activity, node, CUpti_ActivityKernel8, graphNodeId);
+SAME(cupti_kernel_activity, graph, CUpti_ActivityKernel8, graphId);
 
 _Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED &&
 		       CUPTI_MODULE_UNLOAD_STARTING == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING &&
 		       CUPTI_CONTEXT_CREATED == CUPTI_CBID_RESOURCE_CONTEXT_CREATED &&
-		       CUPTI_CONTEXT_DESTROY_STARTING == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+		       CUPTI_CONTEXT_DESTROY_STARTING == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING &&
+		       CUPTI_GRAPH_NODE_CREATED == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
 	       "resource callbacks");
 _Static_assert((int)CUPTI_LAUNCH_KERNEL == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
 		       (int)CUPTI_LAUNCH_KERNEL_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz &&
@@ -64,6 +67,15 @@ _Static_assert((int)CUPTI_LAUNCH_KERNEL == CUPTI_DRIVER_TRACE_CBID_cuLaunchKerne
 		       (int)CUPTI_LAUNCH_KERNEL_EX == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx &&
 		       (int)CUPTI_LAUNCH_KERNEL_EX_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
 	       "launch callbacks");
+_Static_assert((int)CUPTI_BEGIN_CAPTURE == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture &&
+		       (int)CUPTI_BEGIN_CAPTURE_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_ptsz &&
+		       (int)CUPTI_BEGIN_CAPTURE_2 == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2 &&
+		       (int)CUPTI_BEGIN_CAPTURE_2_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz &&
+		       (int)CUPTI_END_CAPTURE == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture &&
+		       (int)CUPTI_END_CAPTURE_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz &&
+		       (int)CUPTI_GRAPH_LAUNCH == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch &&
+		       (int)CUPTI_GRAPH_LAUNCH_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+	       "graph callbacks");
 _Static_assert((int)CUPTI_MEMSET_D8_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async &&
 		       (int)CUPTI_MEMSET_D16_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async &&
 		       (int)CUPTI_MEMSET_D32_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async &&

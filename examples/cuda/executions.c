@@ -67,7 +67,8 @@ static void send_kernel(const struct cupti_kernel_activity *kernel)
 					 .begin = kernel->start + offset,
 					 .end = kernel->end + offset,
 					 .correlation = kernel->correlation,
-					 .stream = kernel->stream };
+					 .stream = kernel->stream,
+					 .graph = kernel->graph };
 	if (record.kernel)
 		writer_put(executions.writer, &record, sizeof record, NULL, 0, CUDA_DROP_EXECUTIONS, 1);
 	else

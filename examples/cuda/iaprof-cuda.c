@@ -236,6 +236,8 @@ static void read_all(struct cuda *cuda)
 		(void)process_read(cuda->processes[i]);
 	/* A process is kept until its launches were read. */
 	launches_read(&cuda->launches);
+	for (size_t i = 0; i < cuda->process_count; i++)
+		process_settle(cuda->processes[i]);
 	for (size_t i = cuda->process_count; i-- > 0;) {
 		if (process_read(cuda->processes[i]))
 			continue;

@@ -55,6 +55,7 @@ struct library {
 	pthread_mutex_t callbacks_lock;
 	bool has_callbacks, is_disabling;
 	uint32_t inside;      /* threads within a call */
+	uint32_t captures;    /* of streams, in progress */
 	uint32_t overlapping; /* calls that began while another thread was within one */
 	bool is_overlap_reported, is_cost_reported;
 	uint32_t last_thread, alone; /* the last thread that made a call, and the number of its consecutive calls */
@@ -91,6 +92,9 @@ static void module_unloaded(const struct cupti_module_data *module)
 	writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_RECORDS, 1);
 }
 
+/* Of the call that this thread makes: whether it became a node of a graph, and whether it is counted at its end. */
+static __thread bool is_captured, is_undecided;
+
 static void resource_changed(uint32_t id, const struct cupti_resource_data *resource)
 {
 	switch (id) {
@@ -100,6 +104,9 @@ static void resource_changed(uint32_t id, const struct cupti_resource_data *reso
 		break;
 	case CUPTI_CONTEXT_DESTROY_STARTING:
 		sampling_remove(library.sampling, resource->context);
+		break;
+	case CUPTI_GRAPH_NODE_CREATED:
+		is_captured = true;
 		break;
 	case CUPTI_MODULE_LOADED:
 		if (resource->descriptor)
@@ -183,21 +190,75 @@ static void end_call(void)
 	pthread_mutex_unlock(&library.callbacks_lock);
 }
 
+/* Calls of which all are seen. */
+enum graph_call { BEGINS_CAPTURE, ENDS_CAPTURE, LAUNCHES_GRAPH };
+static const struct {
+	uint32_t id;
+	enum graph_call call;
+} graph_calls[] = {
+	{ CUPTI_BEGIN_CAPTURE, BEGINS_CAPTURE },
+	{ CUPTI_BEGIN_CAPTURE_PTSZ, BEGINS_CAPTURE },
+	{ CUPTI_BEGIN_CAPTURE_2, BEGINS_CAPTURE },
+	{ CUPTI_BEGIN_CAPTURE_2_PTSZ, BEGINS_CAPTURE },
+	{ CUPTI_BEGIN_CAPTURE_TO_GRAPH, BEGINS_CAPTURE },
+	{ CUPTI_BEGIN_CAPTURE_TO_GRAPH_PTSZ, BEGINS_CAPTURE },
+	{ CUPTI_END_CAPTURE, ENDS_CAPTURE },
+	{ CUPTI_END_CAPTURE_PTSZ, ENDS_CAPTURE },
+	{ CUPTI_GRAPH_LAUNCH, LAUNCHES_GRAPH },
+	{ CUPTI_GRAPH_LAUNCH_PTSZ, LAUNCHES_GRAPH },
+};
+
+static void handle_graph_call(enum graph_call call, const struct cupti_callback_data *data)
+{
+	bool is_begin = data->site == CUPTI_SITE_ENTER;
+	if (is_begin)
+		begin_call();
+	if (is_begin && call == BEGINS_CAPTURE)
+		__atomic_fetch_add(&library.captures, 1, __ATOMIC_RELAXED);
+	/* One that failed to begin has no end: launches are then counted at the end of their call, which is right, too.
+	 */
+	if (!is_begin && call == ENDS_CAPTURE && __atomic_load_n(&library.captures, __ATOMIC_RELAXED))
+		__atomic_fetch_sub(&library.captures, 1, __ATOMIC_RELAXED);
+	if (is_begin && call == LAUNCHES_GRAPH)
+		launch_counts_add_graph(&library.launches, data->correlation);
+	if (!is_begin)
+		end_call();
+}
+
+static void count_launch(uint32_t element_size, const struct cupti_callback_data *call)
+{
+	const struct cupti_memory_call *memory = call->parameters;
+	if (!element_size && call->symbol)
+		launch_counts_add(&library.launches, call->symbol, call->correlation);
+	else if (element_size && memory && memory->count >= LARGE_MEMORY / element_size)
+		launch_counts_add(&library.launches, CUDA_DRIVER_KERNELS, call->correlation);
+}
+
+/* A call that becomes a node of a graph launches nothing. */
+static void handle_launch(uint32_t element_size, const struct cupti_callback_data *call)
+{
+	if (call->site == CUPTI_SITE_ENTER) {
+		begin_call();
+		is_captured = false;
+		is_undecided = __atomic_load_n(&library.captures, __ATOMIC_RELAXED);
+		if (!is_undecided)
+			count_launch(element_size, call);
+		return;
+	}
+	if (is_in_call && is_undecided && !is_captured)
+		count_launch(element_size, call);
+	is_undecided = false;
+	end_call();
+}
+
 static void handle_call(uint32_t id, const struct cupti_callback_data *call)
 {
-	size_t i = 0;
-	while (i < sizeof calls / sizeof *calls && calls[i].id != id)
-		i++;
-	if (i == sizeof calls / sizeof *calls)
-		return;
-	if (call->site != CUPTI_SITE_ENTER)
-		return end_call();
-	begin_call();
-	const struct cupti_memory_call *memory = call->parameters;
-	if (!calls[i].size && call->symbol)
-		launch_counts_add(&library.launches, call->symbol, call->correlation);
-	else if (calls[i].size && memory && memory->count >= LARGE_MEMORY / calls[i].size)
-		launch_counts_add(&library.launches, CUDA_DRIVER_KERNELS, call->correlation);
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		if (calls[i].id == id)
+			return handle_launch(calls[i].size, call);
+	for (size_t i = 0; i < sizeof graph_calls / sizeof *graph_calls; i++)
+		if (graph_calls[i].id == id)
+			return handle_graph_call(graph_calls[i].call, call);
 }
 
 static void called_back(void *data, uint32_t domain, uint32_t id, const void *parameters)
@@ -389,7 +450,8 @@ static void send_range(void)
 static bool subscribe(void)
 {
 	static const uint32_t resources[] = { CUPTI_CONTEXT_CREATED, CUPTI_CONTEXT_DESTROY_STARTING,
-					      CUPTI_MODULE_LOADED, CUPTI_MODULE_UNLOAD_STARTING };
+					      CUPTI_MODULE_LOADED, CUPTI_MODULE_UNLOAD_STARTING,
+					      CUPTI_GRAPH_NODE_CREATED };
 	int error = library.cupti.subscribe(&library.subscriber, called_back, NULL);
 	if (error) {
 		bool is_held = error == CUPTI_MULTIPLE_SUBSCRIBERS;
@@ -406,8 +468,13 @@ static bool subscribe(void)
 		(void)library.cupti.unsubscribe(library.subscriber);
 		return false;
 	}
-	if (library.launches.mode != CUDA_LAUNCHES_NONE)
+	if (library.launches.mode != CUDA_LAUNCHES_NONE) {
+		/* Older versions lack some of these. */
+		for (size_t i = 0; i < sizeof graph_calls / sizeof *graph_calls; i++)
+			(void)library.cupti.enable_callback(1, library.subscriber, CUPTI_DOMAIN_DRIVER,
+							    graph_calls[i].id);
 		count_launches(1);
+	}
 	return true;
 }
 

@@ -84,26 +84,25 @@ struct choice {
 };
 
 /* Returns whether a launch's stack is taken: at random, at most so often in a second that the thread is not slowed. */
-static bool is_chosen(const struct launch_counts *counts)
+static bool is_chosen(const struct launch_counts *counts, struct choice *choice, uint64_t first_period)
 {
-	static __thread struct choice choice;
 	if (!counts->rate)
 		return true;
-	if (!choice.period) {
-		choice.since = sampling_clock();
-		choice.random = (uint64_t)launch_thread() * 0x9e3779b97f4a7c15ull + choice.since;
-		choice.period = RATE_LAUNCHES;
+	if (!choice->period) {
+		choice->since = sampling_clock();
+		choice->random = (uint64_t)launch_thread() * 0x9e3779b97f4a7c15ull + choice->since;
+		choice->period = first_period;
 	}
-	if (++choice.count == RATE_LAUNCHES) {
-		uint64_t now = sampling_clock(), elapsed = now - choice.since + 1;
-		choice.period = RATE_LAUNCHES * NANOSECONDS / elapsed / counts->rate + 1;
-		choice.since = now;
-		choice.count = 0;
+	if (++choice->count == RATE_LAUNCHES) {
+		uint64_t now = sampling_clock(), elapsed = now - choice->since + 1;
+		choice->period = RATE_LAUNCHES * NANOSECONDS / elapsed / counts->rate + 1;
+		choice->since = now;
+		choice->count = 0;
 	}
-	choice.random ^= choice.random << 13;
-	choice.random ^= choice.random >> 7;
-	choice.random ^= choice.random << 17;
-	return (choice.random >> 16) % choice.period == 0;
+	choice->random ^= choice->random << 13;
+	choice->random ^= choice->random >> 7;
+	choice->random ^= choice->random << 17;
+	return (choice->random >> 16) % choice->period == 0;
 }
 
 uint32_t launch_counts_kernel(struct launch_counts *counts, const char *symbol)
@@ -113,8 +112,19 @@ uint32_t launch_counts_kernel(struct launch_counts *counts, const char *symbol)
 	return kernel ? kernel->id : 0;
 }
 
+void launch_counts_add_graph(struct launch_counts *counts, uint32_t correlation)
+{
+	static __thread struct choice choice;
+	uint32_t kernel = launch_counts_kernel(counts, CUDA_GRAPHS);
+	if (!kernel)
+		writer_drop(counts->writer, CUDA_DROP_LAUNCHES, 1);
+	else if (counts->mode == CUDA_LAUNCHES_HOOK && is_chosen(counts, &choice, 1))
+		iaprof_cuda_launched(kernel, 1, correlation);
+}
+
 void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation)
 {
+	static __thread struct choice choice;
 	size_t slot;
 	uint64_t weight = __atomic_load_n(&counts->weight, __ATOMIC_RELAXED);
 	if (!weight)
@@ -131,7 +141,7 @@ void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_
 	uint64_t before = __atomic_fetch_add(&kernel->count, weight, __ATOMIC_RELAXED);
 	if (counts->mode == CUDA_LAUNCHES_HOOK) {
 		/* Reports earlier launches of the kernel as well, whose stacks were not taken. */
-		if (is_new || is_chosen(counts))
+		if (is_new || is_chosen(counts, &choice, RATE_LAUNCHES))
 			iaprof_cuda_launched(kernel->id, __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED),
 					     correlation);
 		return;

@@ -31,6 +31,8 @@ __attribute__((visibility("default"))) void iaprof_cuda_launched(uint64_t kernel
 
 /* Counts a launch of the calling thread, by CUPTI's pointer to the kernel's name. */
 void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation);
+/* Counts a launch of a graph, CUDA_GRAPHS, of which there are fewer: their stacks are chosen by their own rate. */
+void launch_counts_add_graph(struct launch_counts *counts, uint32_t correlation);
 
 /* Returns the id of a kernel by CUPTI's pointer to its name, adding it; 0 if there are too many. */
 uint32_t launch_counts_kernel(struct launch_counts *counts, const char *symbol);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "graph_launches.h"
 #include "stall_words.h"
 
 #define MACHINE_CUDA 190 /* EM_CUDA in elf.h */
@@ -24,6 +25,7 @@
 /* Limit on stored stacks, 4 MiB; launches of further kernels that are counted at the end have no stack. */
 #define KEPT_ADDRESSES_MAX ((size_t)1 << 19)
 #define MESSAGES_MAX 20u
+#define IN_GRAPHS_MAX 65536u
 #define FILES_MAX 256u
 #define FILE_SIZE_MAX (UINT64_C(256) << 20)
 #define FILE_TIME (UINT64_C(10) * 1000 * 1000 * 1000)
@@ -38,6 +40,10 @@ struct launched {
 	uint32_t tid;
 	uint32_t depth;
 	uint64_t *addresses;
+	/* As a part of graphs: executions that no launch stands for yet, and the launch and graph of the latest one. */
+	uint64_t executions, graph_launch;
+	uint32_t graph;
+	bool is_graph; /* it stands for launches of graphs themselves */
 };
 
 struct process {
@@ -55,6 +61,8 @@ struct process {
 	ARRAY(struct launched) launched; /* by id - 1 */
 	size_t kept;                     /* addresses of their stacks */
 	ARRAY(struct module) modules;
+	struct graph_launches graphs;
+	ARRAY(struct cuda_execution) in_graphs; /* executions that wait for the launches before them */
 };
 
 static void emit(struct session *session, const void *record)
@@ -91,8 +99,17 @@ uint32_t process_id(const struct process *process)
 	return process->pid;
 }
 
+/* Emits a launch of a kernel as a part of a graph, for its executions that no launch stands for yet. */
+static void launch_in_graph(struct process *process, struct launched *launched, const struct graph_launch *launch);
+
 void process_free(struct process *process)
 {
+	process_settle(process);
+	for (size_t i = 0; i < process->launched.count; i++)
+		launch_in_graph(process, &process->launched.items[i],
+				graph_launches_latest(&process->graphs, process->launched.items[i].graph));
+	graph_launches_free(&process->graphs);
+	array_free(&process->in_graphs);
 	for (size_t i = 0; i < process->launched.count; i++)
 		free(process->launched.items[i].addresses);
 	array_free(&process->launched);
@@ -299,7 +316,9 @@ static void take_kernel(struct process *process, const struct cuda_kernel *recor
 		return;
 	}
 	process->launched.items[process->launched.count++] =
-		(struct launched){ .kernel = add_kernel(process, 0, text_of(session, text, record->length)) };
+		(struct launched){ .kernel = add_kernel(process, 0, text_of(session, text, record->length)),
+				   .is_graph = record->length == strlen(CUDA_GRAPHS) &&
+					       memcmp(text, CUDA_GRAPHS, record->length) == 0 };
 }
 
 /* Returns a kernel by the library's id, or NULL. */
@@ -369,6 +388,16 @@ void process_launched(struct process *process, const struct cuda_launch_event *e
 	struct launched *launched = find_launched(process, event->kernel);
 	if (!launched)
 		return;
+	if (launched->is_graph) {
+		graph_launches_add(&process->graphs,
+				   &(struct graph_launch){ .correlation = event->correlation,
+							   .time = event->time,
+							   .tid = event->tid,
+							   .thread_name = launch.thread_name,
+							   .depth = event->depth - skipped,
+							   .addresses = (uint64_t *)(addresses + skipped) });
+		return;
+	}
 	keep_stack(process, launched, event->tid, addresses + skipped, event->depth - skipped);
 	add_launch(process->session, launched, &launch);
 }
@@ -377,7 +406,7 @@ static void take_launch(struct process *process, const struct cuda_launch *recor
 {
 	const struct iaprof_host *host = process->session->host;
 	struct launched *launched = find_launched(process, record->kernel);
-	if (!launched)
+	if (!launched || launched->is_graph)
 		return;
 	struct iaprof_record_launch launch = { .header = header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
 					       .pid = process->pid,
@@ -430,8 +459,41 @@ static void take_samples(struct process *process, const struct cuda_samples *rec
 	emit(session, &sample);
 }
 
+static void launch_in_graph(struct process *process, struct launched *launched, const struct graph_launch *launch)
+{
+	const struct iaprof_host *host = process->session->host;
+	if (!launch || !launched->executions)
+		return;
+	struct iaprof_record_launch record = { .header = header(process->session, IAPROF_RECORD_LAUNCH, sizeof record),
+					       .pid = process->pid,
+					       .tid = launch->tid,
+					       .user_stack = host->intern_stack(host, process->pid, launch->addresses,
+										launch->depth),
+					       .count = launched->executions,
+					       .first_time = launch->time,
+					       .thread_name = launch->thread_name,
+					       .correlation = launch->correlation };
+	record.header.time = launch->time;
+	launched->executions = 0;
+	launched->graph_launch = launch->correlation;
+	add_launch(process->session, launched, &record);
+}
+
+/* Returns the number of the launch to which an execution belongs; 0: of a graph without one. */
+static uint64_t launch_of(struct process *process, struct launched *launched, const struct cuda_execution *record)
+{
+	if (!record->graph)
+		return record->correlation;
+	const struct graph_launch *launch = graph_launches_find(&process->graphs, record->graph, record->correlation);
+	launched->executions++;
+	launched->graph = record->graph;
+	if (launch && launched->graph_launch != launch->correlation)
+		launch_in_graph(process, launched, launch);
+	return launch ? launch->correlation : 0;
+}
+
 /* Kernels on one device may overlap: the core divides the time among them. */
-static void take_execution(struct process *process, const struct cuda_execution *record)
+static void add_execution(struct process *process, const struct cuda_execution *record)
 {
 	struct session *session = process->session;
 	struct iaprof_record_job job = { .header = header(session, IAPROF_RECORD_JOB, sizeof job),
@@ -441,11 +503,11 @@ static void take_execution(struct process *process, const struct cuda_execution 
 					 .device = record->device < DEVICES_MAX ? record->device + 1 : 1,
 					 .context = record->stream,
 					 .state = IAPROF_JOB_DONE,
-					 .time_type = session->time_type,
-					 .correlation = record->correlation };
+					 .time_type = session->time_type };
 	struct launched *launched = find_launched(process, record->kernel);
 	if (!launched || !session->time_type || record->end < record->begin)
 		return;
+	job.correlation = launch_of(process, launched, record);
 	job.kernel = launched->kernel;
 	if (record->end < job.header.time)
 		job.header.time = record->end;
@@ -453,6 +515,21 @@ static void take_execution(struct process *process, const struct cuda_execution 
 		job.started = job.header.time;
 	session->executions++;
 	emit(session, &job);
+}
+
+void process_settle(struct process *process)
+{
+	for (size_t i = 0; i < process->in_graphs.count; i++)
+		add_execution(process, &process->in_graphs.items[i]);
+	process->in_graphs.count = 0;
+}
+
+static void take_execution(struct process *process, const struct cuda_execution *record)
+{
+	if (record->graph && process->in_graphs.count >= IN_GRAPHS_MAX)
+		process_settle(process);
+	if (!record->graph || !array_push(&process->in_graphs, *record))
+		add_execution(process, record);
 }
 
 static void take_unload(struct process *process, const struct cuda_unload *record)

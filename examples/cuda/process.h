@@ -44,6 +44,8 @@ struct process *process_new(struct session *session, int socket);
 /* Reads what there is, a bounded amount. Returns false when the process has ended and everything was read. */
 bool process_read(struct process *process);
 uint32_t process_id(const struct process *process);
+/* Takes the executions in graphs that have waited for launches_read(). */
+void process_settle(struct process *process);
 void process_launched(struct process *process, const struct cuda_launch_event *event);
 void process_free(struct process *process);
 

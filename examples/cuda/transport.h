@@ -36,6 +36,9 @@ enum cuda_launches {
 #define CUDA_DRIVER_KERNELS "[memset or copy of the CUDA driver]"
 #define CUDA_UNSTATED_REASON "unstated"
 
+/* Launches of graphs, as those of a kernel: executions of the kernels in it have their correlation id. */
+#define CUDA_GRAPHS "[CUDA graph]"
+
 enum cuda_message { CUDA_HELLO = 1, CUDA_CUBIN = 2 };
 
 struct cuda_hello {
@@ -142,6 +145,8 @@ struct cuda_execution {
 	uint64_t begin, end;
 	uint32_t correlation; /* of the launch: third argument of the hook */
 	uint32_t stream;
+	uint32_t graph; /* 0: none */
+	uint32_t pad;
 };
 
 struct cuda_samples { /* count reasons follow */

@@ -174,6 +174,26 @@ def times_are_divided_among_samples_below_the_launch():
 
 
 @case
+def kernels_of_graphs_are_below_the_launch_of_the_graph():
+    """Captured launches have the numbers 1 to 3, launches of the graph the next ones, and steps those that follow."""
+    replays = 300
+    found, errors = profile(f'graph={replays}', 'cubin2', time='all', value=',value=gpu-time')
+    sums = {}
+    for (stack, kernel, *_), value in found.items():
+        key = stack.split(';')[-1], kernel
+        sums[key] = sums.get(key, 0) + value
+    numbers = range(4, 4 + replays)
+    timed = sum(number % 50 != 0 for number in numbers)
+    wanted_sums = {('train_replay', 'scale'): timed * TIMES['scale'], ('train_replay', 'add'): 2 * timed * TIMES['add']}
+    for step in range(STEPS):
+        key = ('train_add', 'add') if step % 4 else ('train_scale', 'scale')
+        wanted_sums[key] = wanted_sums.get(key, 0) + TIMES[key[1]] * ((4 + replays + step) % 50 != 0)
+    assert sums == wanted_sums, (sums, wanted_sums)
+    # Each execution in a graph counts as a launch of its kernel, also those without times; what was captured does not.
+    assert f' {3 * timed + STEPS} launches' in errors, errors
+
+
+@case
 def times_without_samples():
     found = {}
     outcome = subprocess.run(

@@ -15,6 +15,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define MODULES_MAX 16
 #define KERNELS_MAX 64
+#define NODES_MAX 16
+#define GRAPH 77u
 #define REASON_WAITS 7u
 #define REASON_SELECTED 3u
 #define REASON_COUNT 2u
@@ -41,7 +43,7 @@ struct counted {
 struct executed {
 	const char *name;
 	uint64_t begin, end;
-	uint32_t correlation;
+	uint32_t correlation, graph;
 };
 
 static struct {
@@ -59,6 +61,10 @@ static struct {
 	bool has_launches; /* callbacks for launches are on */
 	bool has_copies;   /* callbacks for copies on the device are on */
 	bool has_buffer;
+	bool has_graphs, has_nodes; /* callbacks for graphs are on */
+	bool is_capturing;
+	const char *nodes[NODES_MAX];
+	uint32_t node_count;
 	bool yields;
 	uint32_t inside; /* threads within a call */
 	uint64_t copies; /* whose samples were not read yet */
@@ -119,6 +125,10 @@ EXPORT int cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, uin
 		__atomic_store_n(&stand_in.has_launches, enable, __ATOMIC_RELAXED);
 	if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_COPY_ON_DEVICE_ASYNC)
 		__atomic_store_n(&stand_in.has_copies, enable, __ATOMIC_RELAXED);
+	if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_GRAPH_LAUNCH)
+		__atomic_store_n(&stand_in.has_graphs, enable, __ATOMIC_RELAXED);
+	if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_GRAPH_NODE_CREATED)
+		__atomic_store_n(&stand_in.has_nodes, enable, __ATOMIC_RELAXED);
 	return CUPTI_OK;
 }
 
@@ -243,7 +253,7 @@ EXPORT int cuptiActivityEnable(uint32_t kind)
 }
 
 /* An execution begins when the one before it has ended. */
-static void execute(const char *name, uint32_t correlation)
+static void execute(const char *name, uint32_t correlation, uint32_t graph)
 {
 	uint64_t now = read_clock(), begin = now > stand_in.busy_until ? now : stand_in.busy_until;
 	stand_in.busy_until = begin + (strcmp(name, "scale") ? STAND_IN_TIME : STAND_IN_SCALE_TIME);
@@ -256,7 +266,8 @@ static void execute(const char *name, uint32_t correlation)
 			abort();
 	}
 	stand_in.executed[stand_in.executed_count++] =
-		(struct executed){ name, correlation % STAND_IN_UNTIMED ? begin : 0, stand_in.busy_until, correlation };
+		(struct executed){ name, correlation % STAND_IN_UNTIMED ? begin : 0, stand_in.busy_until, correlation,
+				   graph };
 }
 
 EXPORT int cuptiActivityFlushAll(uint32_t flags)
@@ -280,6 +291,7 @@ EXPORT int cuptiActivityFlushAll(uint32_t flags)
 								.start = executed[done].begin,
 								.end = executed[done].end,
 								.correlation = executed[done].correlation,
+								.graph = executed[done].graph,
 								.name = executed[done].name };
 			memset(buffer + used, 0, RECORD_SIZE);
 			memcpy(buffer + used, &record, sizeof record);
@@ -315,13 +327,21 @@ static void call_back(uint32_t domain, uint32_t id, const void *parameters)
 }
 
 /* A call of the driver. */
-static void call_driver(const bool *has_callbacks, uint32_t id, struct cupti_callback_data *call)
+static void create_node(const char *name);
+
+/* captured: name of a kernel that becomes a node of a graph, or NULL. */
+static void call_driver(const bool *has_callbacks, uint32_t id, struct cupti_callback_data *call, const char *captured)
 {
-	if (!__atomic_load_n(has_callbacks, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(has_callbacks, __ATOMIC_RELAXED)) {
+		if (captured)
+			create_node(captured);
 		return;
+	}
 	__atomic_fetch_add(&stand_in.inside, 1, __ATOMIC_RELAXED);
 	call->site = CUPTI_SITE_ENTER;
 	call_back(CUPTI_DOMAIN_DRIVER, id, call);
+	if (captured)
+		create_node(captured);
 	if (stand_in.yields)
 		sched_yield();
 	__atomic_fetch_sub(&stand_in.inside, 1, __ATOMIC_RELAXED);
@@ -378,15 +398,9 @@ EXPORT void stand_in_unload(uint32_t module)
 	change_module(module, CUPTI_MODULE_UNLOAD_STARTING);
 }
 
-EXPORT void stand_in_launch(uint32_t module, const char *name)
+/* Executes a kernel, with samples. The lock is held. */
+static void execute_sampled(uint32_t module, const char *name, uint32_t correlation, uint32_t graph)
 {
-	struct cupti_callback_data call = { .function = "cuLaunchKernel",
-					    .symbol = name,
-					    .context = (cupti_context)&stand_in,
-					    .correlation =
-						    __atomic_add_fetch(&stand_in.correlation, 1, __ATOMIC_RELAXED) };
-	call_driver(&stand_in.has_launches, CUPTI_LAUNCH_KERNEL, &call);
-	pthread_mutex_lock(&stand_in.lock);
 	struct counted *kernel = stand_in.kernels;
 	while (kernel < stand_in.kernels + stand_in.kernel_count &&
 	       (kernel->module != module || strcmp(kernel->name, name) != 0))
@@ -395,7 +409,62 @@ EXPORT void stand_in_launch(uint32_t module, const char *name)
 		*kernel = (struct counted){ .module = module, .name = name };
 	stand_in.kernel_count += kernel == stand_in.kernels + stand_in.kernel_count;
 	kernel->launches++;
-	execute(name, call.correlation);
+	execute(name, correlation, graph);
+}
+
+EXPORT void stand_in_launch(uint32_t module, const char *name)
+{
+	struct cupti_callback_data call = { .function = "cuLaunchKernel",
+					    .symbol = name,
+					    .context = (cupti_context)&stand_in,
+					    .correlation =
+						    __atomic_add_fetch(&stand_in.correlation, 1, __ATOMIC_RELAXED) };
+	call_driver(&stand_in.has_launches, CUPTI_LAUNCH_KERNEL, &call, stand_in.is_capturing ? name : NULL);
+	if (stand_in.is_capturing)
+		return;
+	pthread_mutex_lock(&stand_in.lock);
+	execute_sampled(module, name, call.correlation, 0);
+	pthread_mutex_unlock(&stand_in.lock);
+}
+
+/* Between the begin and the end of a launch. */
+static void create_node(const char *name)
+{
+	struct cupti_resource_data resource = { .context = (cupti_context)&stand_in };
+	if (stand_in.node_count < NODES_MAX)
+		stand_in.nodes[stand_in.node_count++] = name;
+	if (__atomic_load_n(&stand_in.has_nodes, __ATOMIC_RELAXED))
+		call_back(CUPTI_DOMAIN_RESOURCE, CUPTI_GRAPH_NODE_CREATED, &resource);
+}
+
+static void call_graph(uint32_t id, const char *function, uint32_t correlation)
+{
+	struct cupti_callback_data call = { .function = function,
+					    .context = (cupti_context)&stand_in,
+					    .correlation = correlation };
+	call_driver(&stand_in.has_graphs, id, &call, NULL);
+}
+
+EXPORT void stand_in_begin_capture(void)
+{
+	call_graph(CUPTI_BEGIN_CAPTURE_2, "cuStreamBeginCapture_v2", 0);
+	stand_in.is_capturing = true;
+	stand_in.node_count = 0;
+}
+
+EXPORT void stand_in_end_capture(void)
+{
+	call_graph(CUPTI_END_CAPTURE, "cuStreamEndCapture", 0);
+	stand_in.is_capturing = false;
+}
+
+EXPORT void stand_in_launch_graph(void)
+{
+	uint32_t correlation = __atomic_add_fetch(&stand_in.correlation, 1, __ATOMIC_RELAXED);
+	call_graph(CUPTI_GRAPH_LAUNCH, "cuGraphLaunch", correlation);
+	pthread_mutex_lock(&stand_in.lock);
+	for (uint32_t i = 0; i < stand_in.node_count; i++)
+		execute_sampled(0, stand_in.nodes[i], correlation, GRAPH);
 	pthread_mutex_unlock(&stand_in.lock);
 }
 
@@ -405,7 +474,7 @@ EXPORT void stand_in_copy(size_t size)
 	struct cupti_callback_data call = { .function = "cuMemcpyDtoDAsync_v2",
 					    .parameters = &copy,
 					    .context = (cupti_context)&stand_in };
-	call_driver(&stand_in.has_copies, CUPTI_COPY_ON_DEVICE_ASYNC, &call);
+	call_driver(&stand_in.has_copies, CUPTI_COPY_ON_DEVICE_ASYNC, &call, NULL);
 	pthread_mutex_lock(&stand_in.lock);
 	stand_in.copies++;
 	pthread_mutex_unlock(&stand_in.lock);

@@ -3,7 +3,10 @@
  * A CUDA program for the stand-in: loads cubins and launches kernels, scale from train_scale() and add from
  * train_add(), and prints the number of its launches.
  *
- * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [CUBIN...]
+ * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [graph=COUNT] [CUBIN...]
+ *
+ * graph=COUNT: before the steps, train_capture() makes a graph of two launches of add and one of scale, which
+ * train_replay() launches so often.
  *
  * One step in four copies so many bytes on the device, from train_copy(). Threads beside the main one call
  * train_scale() in each step.
@@ -58,6 +61,22 @@ __attribute__((noinline)) static int train_add(int step)
 	return step + 2;
 }
 
+__attribute__((noinline)) static void train_capture(void)
+{
+	stand_in_begin_capture();
+	stand_in_launch(modules[0], "add");
+	stand_in_launch(modules[0], "scale");
+	stand_in_launch(modules[0], "add");
+	stand_in_end_capture();
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void train_replay(void)
+{
+	stand_in_launch_graph();
+	__asm__ volatile("");
+}
+
 static void *launch_beside(void *argument)
 {
 	for (int i = 0; i < *(const long *)argument; i++)
@@ -70,6 +89,7 @@ int main(int argc, char **argv)
 	long steps = argc > 1 ? strtol(argv[1], NULL, 10) : 100;
 	pthread_t threads[8];
 	size_t others = 0;
+	long replays = 0;
 	const char *end = argc > 2 && strncmp(argv[2], "end=", 4) == 0 ? argv[2] + 4 : "exit";
 	uint32_t sum = 0;
 	stand_in_init();
@@ -79,10 +99,16 @@ int main(int argc, char **argv)
 			copied = strtoul(argv[i] + 5, NULL, 10);
 		else if (strncmp(argv[i], "threads=", 8) == 0)
 			others = strtoul(argv[i] + 8, NULL, 10) - 1;
+		else if (strncmp(argv[i], "graph=", 6) == 0)
+			replays = strtol(argv[i] + 6, NULL, 10);
 		else if (strncmp(argv[i], "end=", 4) != 0)
 			modules[module_count++] = load(argv[i]);
 	if (!module_count)
 		modules[module_count++] = stand_in_load("no cubin", 8);
+	if (replays)
+		train_capture();
+	for (long i = 0; i < replays; i++)
+		train_replay();
 	for (size_t i = 0; i < others && i < sizeof threads / sizeof *threads; i++)
 		if (pthread_create(&threads[i], NULL, launch_beside, &steps))
 			exit(1);

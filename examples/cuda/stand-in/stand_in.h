@@ -31,3 +31,7 @@ uint32_t stand_in_load(const void *cubin, size_t size);
 void stand_in_unload(uint32_t module);
 void stand_in_launch(uint32_t module, const char *kernel);
 void stand_in_copy(size_t size);
+/* Launches between these become the nodes of a graph, which is launched as a whole. One graph at a time. */
+void stand_in_begin_capture(void);
+void stand_in_end_capture(void);
+void stand_in_launch_graph(void);

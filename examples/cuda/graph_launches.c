@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See graph_launches.h. */
+#include "graph_launches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void graph_launches_free(struct graph_launches *launches)
+{
+	for (size_t i = 0; i < GRAPH_LAUNCHES_RECENT; i++)
+		free(launches->recent[i].addresses);
+	for (size_t i = 0; i < launches->graphs.count; i++)
+		free(launches->graphs.items[i].latest.addresses);
+	array_free(&launches->graphs);
+}
+
+void graph_launches_add(struct graph_launches *launches, const struct graph_launch *launch)
+{
+	struct graph_launch *place = &launches->recent[launches->next++ % GRAPH_LAUNCHES_RECENT];
+	free(place->addresses);
+	*place = *launch;
+	place->addresses = launch->depth ? malloc(launch->depth * sizeof *place->addresses) : NULL;
+	if (place->addresses)
+		memcpy(place->addresses, launch->addresses, launch->depth * sizeof *place->addresses);
+	else
+		place->depth = 0;
+}
+
+static struct executable_graph *find_graph(struct graph_launches *launches, uint32_t graph)
+{
+	struct executable_graph *graphs = launches->graphs.items;
+	/* Its kernels follow each other. */
+	if (launches->last < launches->graphs.count && graphs[launches->last].id == graph)
+		return &graphs[launches->last];
+	for (launches->last = 0; launches->last < launches->graphs.count; launches->last++)
+		if (graphs[launches->last].id == graph)
+			return &graphs[launches->last];
+	return NULL;
+}
+
+static struct executable_graph *add_graph(struct graph_launches *launches, uint32_t graph)
+{
+	if (launches->graphs.count >= GRAPHS_MAX ||
+	    !array_push(&launches->graphs, ((struct executable_graph){ .id = graph })))
+		return NULL;
+	return &launches->graphs.items[launches->graphs.count - 1];
+}
+
+const struct graph_launch *graph_launches_latest(struct graph_launches *launches, uint32_t graph)
+{
+	const struct executable_graph *known = find_graph(launches, graph);
+	return known && known->latest.correlation ? &known->latest : NULL;
+}
+
+const struct graph_launch *graph_launches_find(struct graph_launches *launches, uint32_t graph, uint64_t correlation)
+{
+	struct executable_graph *known = find_graph(launches, graph);
+	if (known && known->latest.correlation == correlation)
+		return &known->latest;
+	for (size_t i = 0; i < GRAPH_LAUNCHES_RECENT; i++) {
+		struct graph_launch *launch = &launches->recent[i];
+		if (launch->correlation != correlation || !(known = known ? known : add_graph(launches, graph)))
+			continue;
+		free(known->latest.addresses);
+		known->latest = *launch;
+		*launch = (struct graph_launch){ 0 };
+		return &known->latest;
+	}
+	return known && known->latest.correlation ? &known->latest : NULL;
+}

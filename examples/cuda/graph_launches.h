@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Launches of CUDA graphs whose stacks were taken. Kernels in a graph are executed with the correlation id of its
+ * launch; those of launches without a stack belong to the latest launch of the same graph that has one. Owned by the
+ * loop's thread. Initialise with {0}.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <base/array.h>
+
+#define GRAPH_LAUNCHES_RECENT 1024u
+/* Limit on executable graphs; the kernels of further ones have the launches of their kernel. */
+#define GRAPHS_MAX 1024u
+
+struct graph_launch {
+	uint64_t correlation, time;
+	uint32_t tid, thread_name;
+	size_t depth;
+	uint64_t *addresses;
+};
+
+struct executable_graph {
+	uint32_t id;
+	struct graph_launch latest;
+};
+
+struct graph_launches {
+	struct graph_launch recent[GRAPH_LAUNCHES_RECENT]; /* whose executions have not come yet */
+	uint32_t next;
+	ARRAY(struct executable_graph) graphs;
+	size_t last; /* position of the graph that was found last */
+};
+
+void graph_launches_free(struct graph_launches *launches);
+/* Copies the addresses. */
+void graph_launches_add(struct graph_launches *launches, const struct graph_launch *launch);
+/* Returns the launch to which an execution belongs, valid until the next call; NULL if none is known. */
+const struct graph_launch *graph_launches_find(struct graph_launches *launches, uint32_t graph, uint64_t correlation);
+/* Returns the latest launch of a graph, or NULL. */
+const struct graph_launch *graph_launches_latest(struct graph_launches *launches, uint32_t graph);
