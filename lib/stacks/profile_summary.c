@@ -12,6 +12,14 @@
 #include "stacks/value_label.h"
 #include "text/printable.h"
 
+/*
+ * A narrow kernel: its least share of the device's time, and the most samples of its time, compared with the fullest
+ * kernel. A kernel with fewer samples than the last is not called the fullest.
+ */
+#define NARROW_SHARE 0.05
+#define NARROW_PART 0.25
+#define NARROW_SAMPLES_MIN 100u
+
 /* Limit on distinct libraries of a stack. */
 #define LIBRARIES_MAX 16
 
@@ -33,6 +41,7 @@ struct making {
 	tallies cells;     /* function, file, line, class: frame the instruction, second the reason */
 	tallies producers; /* cell, name, file, line */
 	tallies launches;  /* function, name, file, line */
+	tallies samples;   /* name: device samples of kernels, beside their time */
 	bool failed;
 };
 
@@ -195,12 +204,28 @@ static void add_cpu(struct making *making, const struct parts *parts, uint64_t v
 		  parts->function, NULL);
 }
 
+/* Adds device samples of the devices whose time is summed up. */
+static void add_samples(struct making *making, const struct parts *parts, uint64_t value)
+{
+	if (parts->kernel)
+		tally_add(making, &making->samples, (struct tally_key){ { text_id(making, parts->kernel->name) } },
+			  value, parts->kernel, NULL);
+}
+
+static uint64_t samples_of(const struct making *making, const struct tally *function)
+{
+	const struct tally *samples = keyed_array_get(&making->samples, &function->key);
+	return samples ? samples->value : 0;
+}
+
 static bool find_functions(struct making *making)
 {
 	struct profile_summary *summary = making->summary;
 	for (size_t i = 0; i < making->functions.count; i++) {
 		const struct tally *tally = &making->functions.items[i];
-		struct summary_function function = { .frame = tally->frame, .value = tally->value };
+		struct summary_function function = { .frame = tally->frame,
+						     .value = tally->value,
+						     .samples = samples_of(making, tally) };
 		if (!array_push(&summary->functions, function))
 			return false;
 	}
@@ -294,6 +319,49 @@ static bool sort_functions(struct profile_summary *summary)
 	return made;
 }
 
+static double samples_per_time(const struct summary_function *function)
+{
+	return function->value ? (double)function->samples / (double)function->value : 0;
+}
+
+/* Returns the kernel with the most samples of its time; NULL: none has enough. */
+static const struct summary_function *find_fullest(const struct profile_summary *summary)
+{
+	const struct summary_function *fullest = NULL;
+	for (size_t i = 0; i < summary->functions.count; i++) {
+		const struct summary_function *function = &summary->functions.items[i];
+		if (function->samples >= NARROW_SAMPLES_MIN &&
+		    (!fullest || samples_per_time(function) > samples_per_time(fullest)))
+			fullest = function;
+	}
+	return fullest;
+}
+
+/* Finds kernels that use little of the device, after sorting. */
+static bool find_narrow(struct profile_summary *summary)
+{
+	const struct summary_function *functions = summary->functions.items, *fullest = find_fullest(summary);
+	for (uint32_t i = 0; fullest && i < summary->functions.count; i++) {
+		double part = samples_per_time(&functions[i]) / samples_per_time(fullest);
+		if ((double)functions[i].value < NARROW_SHARE * (double)summary->value ||
+		    summary->narrow.count == SUMMARY_NARROW_MAX)
+			break;
+		const struct summary_narrow narrow = { i, (uint32_t)(fullest - functions), part };
+		if (part < NARROW_PART && !array_push(&summary->narrow, narrow))
+			return false;
+	}
+	return true;
+}
+
+/* Returns whether a value type has the samples of the devices of which another one is the time. */
+static bool are_samples_beside(const struct iaprof_profile *profile, uint32_t samples, uint32_t time)
+{
+	const struct iaprof_value_type *types[] = { iaprof_profile_value_type(profile, samples),
+						    iaprof_profile_value_type(profile, time) };
+	return types[0]->role == IAPROF_VALUE_DEVICE_SAMPLES && types[1]->role == IAPROF_VALUE_DEVICE_TIME &&
+	       types[0]->device_kind == types[1]->device_kind;
+}
+
 /* Returns whether a value type is how long the devices were idle of which another one is the time. */
 static bool is_idle_beside(const struct iaprof_profile *profile, uint32_t idle, uint32_t time)
 {
@@ -346,9 +414,14 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 		const struct iaprof_value *value = iaprof_profile_value(profile, i);
 		if (is_idle_beside(profile, value->value_type, value_type))
 			add_idle(&making, iaprof_profile_stack(profile, value->stack), value->value);
-		if (value->value_type != value_type || !value->value)
+		bool are_samples = are_samples_beside(profile, value->value_type, value_type);
+		if ((value->value_type != value_type && !are_samples) || !value->value)
 			continue;
 		struct parts parts = parts_of(profile, iaprof_profile_stack(profile, value->stack));
+		if (are_samples) {
+			add_samples(&making, &parts, value->value);
+			continue;
+		}
 		summary->value = saturating_add(summary->value, value->value);
 		if (summary->is_device)
 			add_device(&making, &parts, value->value);
@@ -358,11 +431,13 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 	if (summary->idle_reasons.count)
 		qsort(summary->idle_reasons.items, summary->idle_reasons.count, sizeof *summary->idle_reasons.items,
 		      compare_idle);
-	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
+	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary) &&
+		    find_narrow(summary);
 	keyed_array_free(&making.functions);
 	keyed_array_free(&making.cells);
 	keyed_array_free(&making.producers);
 	keyed_array_free(&making.launches);
+	keyed_array_free(&making.samples);
 	string_table_free(&making.names);
 	return made ? 0 : -ENOMEM;
 }
@@ -371,5 +446,6 @@ void profile_summary_free(struct profile_summary *summary)
 {
 	array_free(&summary->functions);
 	array_free(&summary->idle_reasons);
+	array_free(&summary->narrow);
 	array_free(&summary->causes);
 }

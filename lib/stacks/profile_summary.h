@@ -22,6 +22,7 @@ struct summary_function {
 	const struct iaprof_frame *launch; /* the frame of the program that launched it most; NULL not known */
 	uint64_t value;                    /* kernels: all that runs in it; CPU functions: without callees */
 	uint64_t launch_value;             /* of the kernel, launched from there */
+	uint64_t samples;                  /* of a kernel whose value is device time: its device samples */
 	uint64_t classes[STALL_CLASS_COUNT];
 };
 
@@ -34,6 +35,16 @@ struct summary_cause {
 	const struct iaprof_frame *producer;    /* what most of it waits for; NULL not known */
 	uint64_t value;
 };
+
+/*
+ * A kernel with much time but few samples, which are taken only where a device executes something: it uses a small part
+ * of the device. Positions of functions; part: of what the fullest kernel uses.
+ */
+struct summary_narrow {
+	uint32_t function, fullest;
+	double part;
+};
+#define SUMMARY_NARROW_MAX 3u
 
 /* What launching threads did while devices were idle, such as "[disk]". */
 struct summary_idle {
@@ -52,6 +63,7 @@ struct profile_summary {
 	uint64_t unsampled; /* device time of kernels without a sample: why it was spent is not known */
 	uint64_t idle;      /* of device time: how long those devices executed nothing; 0 also if that is not known */
 	ARRAY(struct summary_idle) idle_reasons; /* largest first; empty: none is known */
+	ARRAY(struct summary_narrow) narrow;     /* largest first */
 	uint64_t matched;    /* in a kernel that is known; of the CPU: the innermost function has a name */
 	uint64_t with_lines; /* at a known source line */
 	ARRAY(struct summary_function) functions; /* largest first */

@@ -196,6 +196,24 @@ static void append_idle(struct text *text, const struct profile_summary *summary
 	text_append_string(text, summary->idle_reasons.count ? ".\n" : "");
 }
 
+/* Names the kernels that use little of the device. */
+static void append_narrow(struct text *text, const struct profile_summary *summary)
+{
+	for (size_t i = 0; i < summary->narrow.count; i++) {
+		const struct summary_narrow *narrow = &summary->narrow.items[i];
+		const struct summary_function *function = &summary->functions.items[narrow->function];
+		append_function(text, function->frame);
+		text_append_string(text, " takes ");
+		append_share(text, function->value, summary->value);
+		text_append_string(text, " of ");
+		append_type(text, summary);
+		text_append_format(text, ", but uses about %.*f %% as much of the %s as ", narrow->part < 0.1 ? 1 : 0,
+				   100 * narrow->part, device_kind_word(type_of(summary)->device_kind));
+		append_function(text, summary->functions.items[narrow->fullest].frame);
+		text_append_string(text, ": a larger grid, batching, or other kernels beside it.\n");
+	}
+}
+
 static void append_device(struct text *text, const struct profile_summary *summary)
 {
 	if (summary->idle)
@@ -215,6 +233,7 @@ static void append_device(struct text *text, const struct profile_summary *summa
 		}
 		text_append_string(text, top ? ".\n" : "");
 	}
+	append_narrow(text, summary);
 	append_type(text, summary);
 	text_append_string(text, " by kernel");
 	append_functions(text, summary);

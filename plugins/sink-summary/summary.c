@@ -92,6 +92,8 @@ static void append_function(struct text *text, const struct profile_summary *sum
 	frame_name_append_json(text, function->frame);
 	append_place(text, function->frame);
 	append_share(text, function->value, summary->value);
+	if (function->samples)
+		append_number(text, "device_samples", function->samples);
 	if (function->launch)
 		append_frame(text, "launched_by", function->launch);
 	if (summary->is_device) {

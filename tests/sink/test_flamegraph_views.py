@@ -409,6 +409,11 @@ def time_of_a_device_is_called_time(window):
     reader.click_on('#show-idle')
     equal(reader.crumbs(), ['All GPU time'], 'without idle time')
     equal([reader.point(part, 1).title for part in (0.1, 0.9)], ['p (1)', 'p (1)'], 'without idle time')
+    narrow = [Frame('p', PROGRAM, pid=1), Frame('-', SEPARATOR), Frame('narrow', FUNCTION), Frame('sbid', REASON)]
+    counted = [(0, 1000, narrow), (1, 2, narrow), (0, 400, kernel + [Frame('sbid', REASON)]), (1, 200, kernel + [Frame('sbid', REASON)])]
+    panel = Reader(window, make_page([('gpu-time', 'nanoseconds'), COUNT], counted)).text('panel')
+    assert (f'narrow takes 71.4{THIN}% of GPU time, but uses about 0.4{THIN}% as much of the GPU as k: a larger grid, batching, or '
+            'other kernels beside it.') in panel, panel
     reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], stacks[:2]))
     assert 'idle' not in reader.text('panel'), reader.text('panel')
 

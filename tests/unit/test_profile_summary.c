@@ -214,6 +214,34 @@ TEST(states_what_threads_did_while_the_device_was_idle)
 	ck_assert_uint_eq(summary.idle, 0);
 }
 
+/* Of the time, 80 % with 4 samples and 20 % with 400: per time, 1 of 400. */
+TEST(names_kernels_that_use_little_of_the_device)
+{
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds");
+	uint32_t program = frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0),
+		 separator = frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0);
+	static const struct {
+		const char *name;
+		uint64_t time, samples;
+	} kernels[] = { { "narrow", 8000, 4 }, { "wide", 2000, 400 }, { "short", 100, 90 } };
+	for (size_t i = 0; i < 3; i++) {
+		uint32_t frames[] = { program, separator,
+				      frame(kernels[i].name, IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0),
+				      reason("sb", IAPROF_STALL_DATA) };
+		uint32_t stack = test_profile_stack(&profile, frames, 4);
+		test_profile_value(&profile, stack, time, kernels[i].time);
+		test_profile_value(&profile, stack, stalls, kernels[i].samples);
+	}
+	make(time);
+	ck_assert_uint_eq(summary.value, 10100);
+	ck_assert_uint_eq(summary.narrow.count, 1);
+	EXPECT("narrow takes 79.2 % of GPU time, but uses about 0.2 % as much of the GPU as wide: a larger grid, "
+	       "batching, "
+	       "or other kernels beside it.\n");
+	make(stalls);
+	ck_assert_uint_eq(summary.narrow.count, 0);
+}
+
 TEST(lists_functions_of_the_cpu)
 {
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");

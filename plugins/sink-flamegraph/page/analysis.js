@@ -3,6 +3,9 @@
 
 const DOMINATES = 0.05; // of device time: a smaller share is not a bottleneck
 
+// A narrow kernel: see lib/stacks/profile_summary.c.
+const NARROW_SHARE = 0.05, NARROW_PART = 0.25, NARROW_SAMPLES = 100, NARROW_MAX = 3;
+
 // Same as is_of_program() in lib/stacks/profile_summary.c: code with a source file, or else code outside of libraries.
 const isOfProgram = (frames, frame) => Boolean(frames.files[frame]) || (!(frames.flags[frame] & Flag.UNKNOWN) &&
   !baseName(frames.modules[frame] || '').startsWith('lib'));
@@ -74,6 +77,23 @@ class Analysis {
         });
     }
     return causes.sort((a, b) => b.value - a.value).slice(0, 8);
+  }
+
+  // Kernels with much time but few samples, which use little of the device: { kernel, fullest, part }
+  get narrow() {
+    const samples = new Map();
+    for (const type of this.model.sampleTypes) {
+      const values = new Values(this.view, this.frames, type);
+      for (const node of values.kernels) {
+        const name = this.frames.names[this.view.frame[node]];
+        samples.set(name, (samples.get(name) || 0) + values.total[node]);
+      }
+    }
+    const density = kernel => (samples.get(kernel.name) || 0) / kernel.total;
+    const full = this.sorted.filter(kernel => (samples.get(kernel.name) || 0) >= NARROW_SAMPLES);
+    const fullest = full.reduce((a, b) => (a && density(a) >= density(b) ? a : b), null);
+    return !fullest ? [] : this.sorted.filter(kernel => kernel.total >= NARROW_SHARE * this.whole)
+      .map(kernel => ({ kernel, fullest, part: density(kernel) / density(fullest) })).filter(({ part }) => part < NARROW_PART).slice(0, NARROW_MAX);
   }
 
   get top() {

@@ -38,7 +38,7 @@ function addSpan(spans, { names, pid }, frame, process, thread) {
 }
 
 // enum iaprof_value_role
-const Role = Object.freeze({ DEVICE_TIME: 2, DEVICE_IDLE: 5 });
+const Role = Object.freeze({ DEVICE_TIME: 2, DEVICE_SAMPLES: 3, DEVICE_IDLE: 5 });
 
 class Model {
   constructor(profile, state) {
@@ -96,6 +96,12 @@ class Model {
     const { role, device } = this.types[this.type] || {};
     return this.types.findIndex((type, i) => role === Role.DEVICE_TIME && type.role === Role.DEVICE_IDLE && type.device === device &&
       this.order.includes(i));
+  }
+
+  // The types with the samples of the devices of which the selected type is the time.
+  get sampleTypes() {
+    const { role, device } = this.types[this.type] || {};
+    return role !== Role.DEVICE_TIME ? [] : this.order.filter(i => this.types[i].role === Role.DEVICE_SAMPLES && this.types[i].device === device);
   }
 
   // Whether the flame graph contains idle time.

@@ -46,6 +46,10 @@ class Summary {
     if (idle > 0)
       section.append(make('p', { id: 'idle', className: 'say', textContent: `The ${model.types[model.type].device} was idle ${
         shareText(idle, idle + whole)} of the ${timeText(idle + whole)} from its first execution to its last.${this.idleText(idle)}` }));
+    for (const { kernel, fullest, part } of analysis.narrow)
+      section.append(make('p', { className: 'say narrow', title: kernel.name, textContent: `${shortName(kernel.name)} takes ${
+        shareText(kernel.total, whole)} of ${model.typeLabel()}, but uses about ${(100 * part).toFixed(part < 0.1 ? 1 : 0)}${THIN}% as much of the ${
+        model.types[model.type].device} as ${shortName(fullest.name)}: a larger grid, batching, or other kernels beside it.` }));
     if (!(whole > 0)) {
       lead.append(`No ${model.typeLabel()}`);
       say.append(`${model.range ? 'The selected time has none' : 'No device was sampled'}${model.shareOf.startsWith('the ')
