@@ -14,7 +14,7 @@
 #define GRAPHS_MAX 1024u
 
 struct graph_launch {
-	uint64_t correlation, time;
+	uint64_t correlation;
 	uint32_t tid, thread_name;
 	size_t depth;
 	uint64_t *addresses;

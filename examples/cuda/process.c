@@ -42,6 +42,7 @@ struct launched {
 	uint64_t *addresses;
 	/* As a part of graphs: executions that no launch stands for yet, and the launch and graph of the latest one. */
 	uint64_t executions, graph_launch;
+	uint64_t executed; /* begin of the latest one */
 	uint32_t graph;
 	bool is_graph; /* it stands for launches of graphs themselves */
 };
@@ -105,9 +106,11 @@ static void launch_in_graph(struct process *process, struct launched *launched, 
 void process_free(struct process *process)
 {
 	process_settle(process);
-	for (size_t i = 0; i < process->launched.count; i++)
-		launch_in_graph(process, &process->launched.items[i],
-				graph_launches_latest(&process->graphs, process->launched.items[i].graph));
+	for (size_t i = 0; i < process->launched.count; i++) {
+		struct launched *launched = &process->launched.items[i];
+		launched->executed = process->session->host->clock(process->session->host);
+		launch_in_graph(process, launched, graph_launches_latest(&process->graphs, launched->graph));
+	}
 	graph_launches_free(&process->graphs);
 	array_free(&process->in_graphs);
 	for (size_t i = 0; i < process->launched.count; i++)
@@ -391,7 +394,6 @@ void process_launched(struct process *process, const struct cuda_launch_event *e
 	if (launched->is_graph) {
 		graph_launches_add(&process->graphs,
 				   &(struct graph_launch){ .correlation = event->correlation,
-							   .time = event->time,
 							   .tid = event->tid,
 							   .thread_name = launch.thread_name,
 							   .depth = event->depth - skipped,
@@ -470,10 +472,10 @@ static void launch_in_graph(struct process *process, struct launched *launched, 
 					       .user_stack = host->intern_stack(host, process->pid, launch->addresses,
 										launch->depth),
 					       .count = launched->executions,
-					       .first_time = launch->time,
 					       .thread_name = launch->thread_name,
 					       .correlation = launch->correlation };
-	record.header.time = launch->time;
+	/* Not that of the launch, before which other records of its time may have been sent. */
+	record.header.time = record.first_time = launched->executed;
 	launched->executions = 0;
 	launched->graph_launch = launch->correlation;
 	add_launch(process->session, launched, &record);
@@ -486,6 +488,7 @@ static uint64_t launch_of(struct process *process, struct launched *launched, co
 		return record->correlation;
 	const struct graph_launch *launch = graph_launches_find(&process->graphs, record->graph, record->correlation);
 	launched->executions++;
+	launched->executed = record->begin;
 	launched->graph = record->graph;
 	if (launch && launched->graph_launch != launch->correlation)
 		launch_in_graph(process, launched, launch);

@@ -14,11 +14,12 @@
 
 /*
  * A narrow kernel: its least share of the device's time, and the most samples of its time, compared with the fullest
- * kernel. A kernel with fewer samples than the last is not called the fullest.
+ * kernel. A kernel with a smaller share or fewer samples than the last two is not called the fullest.
  */
 #define NARROW_SHARE 0.05
 #define NARROW_PART 0.25
-#define NARROW_SAMPLES_MIN 100u
+#define FULLEST_SHARE 0.01
+#define FULLEST_SAMPLES 100u
 
 /* Limit on distinct libraries of a stack. */
 #define LIBRARIES_MAX 16
@@ -330,7 +331,8 @@ static const struct summary_function *find_fullest(const struct profile_summary 
 	const struct summary_function *fullest = NULL;
 	for (size_t i = 0; i < summary->functions.count; i++) {
 		const struct summary_function *function = &summary->functions.items[i];
-		if (function->samples >= NARROW_SAMPLES_MIN &&
+		if (function->samples >= FULLEST_SAMPLES &&
+		    (double)function->value >= FULLEST_SHARE * (double)summary->value &&
 		    (!fullest || samples_per_time(function) > samples_per_time(fullest)))
 			fullest = function;
 	}

@@ -4,7 +4,7 @@
 const DOMINATES = 0.05; // of device time: a smaller share is not a bottleneck
 
 // A narrow kernel: see lib/stacks/profile_summary.c.
-const NARROW_SHARE = 0.05, NARROW_PART = 0.25, NARROW_SAMPLES = 100, NARROW_MAX = 3;
+const NARROW_SHARE = 0.05, NARROW_PART = 0.25, FULLEST_SHARE = 0.01, FULLEST_SAMPLES = 100, NARROW_MAX = 3;
 
 // Same as is_of_program() in lib/stacks/profile_summary.c: code with a source file, or else code outside of libraries.
 const isOfProgram = (frames, frame) => Boolean(frames.files[frame]) || (!(frames.flags[frame] & Flag.UNKNOWN) &&
@@ -90,7 +90,8 @@ class Analysis {
       }
     }
     const density = kernel => (samples.get(kernel.name) || 0) / kernel.total;
-    const full = this.sorted.filter(kernel => (samples.get(kernel.name) || 0) >= NARROW_SAMPLES);
+    const full = this.sorted.filter(kernel => (samples.get(kernel.name) || 0) >= FULLEST_SAMPLES &&
+      kernel.total >= FULLEST_SHARE * this.whole);
     const fullest = full.reduce((a, b) => (a && density(a) >= density(b) ? a : b), null);
     return !fullest ? [] : this.sorted.filter(kernel => kernel.total >= NARROW_SHARE * this.whole)
       .map(kernel => ({ kernel, fullest, part: density(kernel) / density(fullest) })).filter(({ part }) => part < NARROW_PART).slice(0, NARROW_MAX);

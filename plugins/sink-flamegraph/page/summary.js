@@ -6,6 +6,8 @@ const SEVERITIES = Object.freeze({ 1: 'note', 2: 'warning', 3: 'problem' });
 
 const FINDINGS_SHOWN = 12;
 
+const IDLE_DOMINATES = 0.5; // of the time from the first execution to the last
+
 class Summary {
   constructor(app) {
     this.app = app;
@@ -22,7 +24,7 @@ class Summary {
     if (model.isDevice) {
       if (!this.analysis || this.analysis.values !== model.unhiddenValues())
         this.analysis = new Analysis(model);
-      this.panel.append(this.answer(), ...this.why(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
+      this.panel.append(this.answer(), ...this.why(), ...this.narrow(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
     } else {
       this.panel.append(this.cpuAnswer(), this.hottest());
     }
@@ -37,24 +39,39 @@ class Summary {
   // "attention_fwd, attention.cl:87"
   causePlace({ line }) { return line ? `, ${baseName(line.file)}:${line.line}` : ''; }
 
+  // A device that is idle most of the time comes first: nothing in its kernels takes longer.
   answer() {
-    const { analysis, app: { model } } = this, { top, whole } = analysis;
-    const section = make('section', {});
-    const lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
+    const { analysis: { whole }, app: { model } } = this, { idle } = model;
+    const section = make('section', {}), lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
     section.append(lead, say);
-    const { idle } = model;
-    if (idle > 0)
-      section.append(make('p', { id: 'idle', className: 'say', textContent: `The ${model.types[model.type].device} was idle ${
-        shareText(idle, idle + whole)} of the ${timeText(idle + whole)} from its first execution to its last.${this.idleText(idle)}` }));
-    for (const { kernel, fullest, part } of analysis.narrow)
-      section.append(make('p', { className: 'say narrow', title: kernel.name, textContent: `${shortName(kernel.name)} takes ${
-        shareText(kernel.total, whole)} of ${model.typeLabel()}, but uses about ${(100 * part).toFixed(part < 0.1 ? 1 : 0)}${THIN}% as much of the ${
-        model.types[model.type].device} as ${shortName(fullest.name)}: a larger grid, batching, or other kernels beside it.` }));
+    if (!(idle > 0)) {
+      this.appendStall(lead, say);
+      return section;
+    }
+    const { device } = model.types[model.type], share = shareText(idle, idle + whole);
+    const length = `the ${timeText(idle + whole)} from its first execution to its last.${this.idleText(idle)}`;
+    if (idle < IDLE_DOMINATES * (idle + whole)) {
+      this.appendStall(lead, say);
+      section.append(make('p', { id: 'idle', className: 'say', textContent: `The ${device} was idle ${share} of ${length}` }));
+      return section;
+    }
+    lead.append(make('em', { textContent: share }), ` of the time, the ${device} was idle`);
+    say.id = 'idle';
+    say.append(`Of ${length}`);
+    const stall = make('p', { className: 'say' }), where = make('span');
+    this.appendStall(stall, where);
+    stall.append(' ', where);
+    section.append(stall);
+    return section;
+  }
+
+  appendStall(lead, say) {
+    const { analysis, app: { model } } = this, { top, whole } = analysis;
     if (!(whole > 0)) {
       lead.append(`No ${model.typeLabel()}`);
       say.append(`${model.range ? 'The selected time has none' : 'No device was sampled'}${model.shareOf.startsWith('the ')
         ? ' that the filters keep' : ''}.`);
-      return section;
+      return;
     }
     if (!top) {
       lead.append('No single bottleneck');
@@ -63,7 +80,7 @@ class Summary {
       three.forEach((cause, i) => say.append(i ? '; ' : '', make('b', { textContent: cause.kernel.name }),
         `${this.causePlace(cause)} (${REASONS[cause.slot].label}, ${shareText(cause.value, whole)})`));
       say.append(three.length ? '.' : '');
-      return section;
+      return;
     }
     const producer = this.producer(top), reason = REASONS[top.slot];
     lead.append(make('em', { textContent: shareText(top.value, whole) }), ` of ${model.shareOf} ${model.verb(reason.phrase)}`);
@@ -73,12 +90,28 @@ class Summary {
     const all = model.tree.selves[model.type].reduce((sum, value) => sum + value, 0);
     if (model.shareOf.startsWith('the '))
       say.append(` That is ${shareText(top.value, all)} of all ${model.typeLabel()}.`);
-    return section;
   }
 
   idleText(idle) {
     const reasons = this.app.model.idleReasons.slice(0, 4).map(([name, value]) => `${name} ${shareText(value, idle)}`);
     return reasons.length ? ` What the launching threads did meanwhile: ${reasons.join(', ')}.` : '';
+  }
+
+  // Kernels that use little of the device.
+  narrow() {
+    const { analysis, app: { model } } = this, { narrow, whole } = analysis;
+    if (!narrow.length)
+      return [];
+    const rows = narrow.map(({ kernel, part }) => {
+      const button = make('button', { type: 'button', title: kernel.name }, nameWithEnd('b', kernel.name), make('i', { textContent: shareText(kernel.total, whole) }),
+        make('small', { textContent: `uses ${(100 * part).toFixed(part < 0.1 ? 1 : 0)}${THIN}% as much` }));
+      button.addEventListener('click', () => this.app.zoomTo(analysis.view, kernel.nodes.reduce((a, b) =>
+        (analysis.values.total[b] > analysis.values.total[a] ? b : a))));
+      return make('li', {}, button);
+    });
+    return [this.section(`Uses little of the ${model.types[model.type].device}`, '', make('ul', { className: 'chain', id: 'narrow' }, ...rows),
+      make('p', { className: 'say' }, 'Compared with ', make('b', { textContent: shortName(narrow[0].fullest.name, 32), title: narrow[0].fullest.name }),
+        ', by samples per time. Try a larger grid, batching, or other kernels beside it.'))];
   }
 
   producer(cause) { return this.app.code ? this.app.code.producerOf(cause) : null; }
