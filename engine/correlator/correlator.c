@@ -42,8 +42,48 @@ struct correlator {
 	uint64_t synced_time; /* time of the newest SYNC */
 };
 
+/*
+ * Returns the position of a value type among those of the stacks; DEVICE_STACKS_VALUE_TYPES_MAX if there is no room. A
+ * new one is declared, with the role in the record, and one that becomes an estimate again.
+ */
+static uint32_t use_value_type(struct correlator *correlator, const struct iaprof_record_value_type *type)
+{
+	const struct correlator_output *output = &correlator->options.output;
+	struct device_stacks *stacks = &correlator->stacks;
+	for (uint32_t i = 0; i < stacks->value_type_count; i++) {
+		struct device_stacks_value_type *known = &stacks->value_types[i];
+		if (known->id != type->id)
+			continue;
+		if (type->flags & ~known->flags)
+			known->index = output->declare_value_type(output->context, type);
+		known->flags |= type->flags;
+		return i;
+	}
+	if (stacks->value_type_count == DEVICE_STACKS_VALUE_TYPES_MAX)
+		return DEVICE_STACKS_VALUE_TYPES_MAX;
+	stacks->value_types[stacks->value_type_count] = (struct device_stacks_value_type){
+		.id = type->id, .flags = type->flags, .index = output->declare_value_type(output->context, type)
+	};
+	return stacks->value_type_count++;
+}
+
+/* Declares that values of a type are an estimate from now on. */
+static void declare_estimate(struct correlator *correlator, const struct iaprof_record_job *job)
+{
+	const struct sampled_device *device =
+		sampled_devices_find(correlator->options.devices, job->header.source, job->device);
+	const struct iaprof_record_value_type type = { .header.size = sizeof type,
+						       .id = job->time_type,
+						       .role = IAPROF_VALUE_DEVICE_TIME,
+						       .device_kind = device ? device->kind : IAPROF_DEVICE_UNKNOWN,
+						       .flags = IAPROF_VALUE_ESTIMATED };
+	(void)use_value_type(correlator, &type);
+}
+
 void correlator_take_execution(struct correlator *correlator, const struct iaprof_record_job *job, uint64_t share)
 {
+	if (iaprof_record_job_is_estimate(job))
+		declare_estimate(correlator, job);
 	struct {
 		struct iaprof_record_stall_sample head;
 		uint64_t count;
@@ -64,25 +104,6 @@ void correlator_take_execution(struct correlator *correlator, const struct iapro
 	sample.details.period = share;
 	if (share)
 		correlator_take_sample(correlator, &sample.head);
-}
-
-/*
- * Returns the position of a value type among those of the stacks; DEVICE_STACKS_VALUE_TYPES_MAX if there is no room. A
- * new one is declared, with the role in the record.
- */
-static uint32_t use_value_type(struct correlator *correlator, const struct iaprof_record_value_type *type)
-{
-	const struct correlator_output *output = &correlator->options.output;
-	struct device_stacks *stacks = &correlator->stacks;
-	for (uint32_t i = 0; i < stacks->value_type_count; i++)
-		if (stacks->value_types[i].id == type->id)
-			return i;
-	if (stacks->value_type_count == DEVICE_STACKS_VALUE_TYPES_MAX)
-		return DEVICE_STACKS_VALUE_TYPES_MAX;
-	stacks->value_types[stacks->value_type_count] =
-		(struct device_stacks_value_type){ .id = type->id,
-						   .index = output->declare_value_type(output->context, type) };
-	return stacks->value_type_count++;
 }
 
 /* The same for a value type of the core, of which the record states the role. */

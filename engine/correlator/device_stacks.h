@@ -35,6 +35,7 @@ struct device_stack_key {
 struct device_stacks_value_type {
 	uint32_t index; /* as returned by output->declare_value_type() */
 	uint32_t id;    /* the same, for records */
+	uint32_t flags; /* enum iaprof_value_flag: declared */
 };
 
 /* Rounds up the number of reasons to one of a few values, so that samples of one location share an entry. */

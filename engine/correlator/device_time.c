@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/saturating.h"
 
 /* The begin or the end of an execution, or of the part of it that is divided. */
 struct boundary {
@@ -97,7 +98,8 @@ static void sweep(struct device_time *times, struct executing_device *device, co
 			device->busy += boundary->time - time;
 		} else {
 			add_idle(device, time, boundary->time);
-			pass_idle(times, device, &execution->job, boundary->time);
+			if (!device->is_estimated)
+				pass_idle(times, device, &execution->job, boundary->time);
 		}
 		if (boundary->is_end)
 			execution->share += total - execution->total_then;
@@ -107,6 +109,17 @@ static void sweep(struct device_time *times, struct executing_device *device, co
 		time = device->idle_since = boundary->time;
 	}
 	add_idle(device, time, until);
+}
+
+/* Returns the time of the other executions that one represents, which is as long. */
+static uint64_t time_of_others(struct executing_device *device, const struct device_execution *execution)
+{
+	uint32_t represents = execution->job.represents;
+	if (!represents)
+		return 0;
+	uint64_t value = saturating_multiply(execution->job.header.time - execution->job.started, represents - 1);
+	device->busy = saturating_add(device->busy, value);
+	return value;
 }
 
 /* Passes on those that have ended, and keeps the others. */
@@ -123,7 +136,7 @@ static void pass_ended(struct device_time *time, struct executing_device *device
 		double share = execution->share + device->rest;
 		uint64_t value = share > 0 ? (uint64_t)share : 0;
 		device->rest = share - (double)value;
-		time->take(time->context, &execution->job, value);
+		time->take(time->context, &execution->job, saturating_add(value, time_of_others(device, execution)));
 	}
 	time->waiting -= device->waiting.count - kept;
 	device->waiting.count = kept;
@@ -163,11 +176,24 @@ static void divide_device(struct device_time *time, struct executing_device *dev
 		pass_ended(time, device, until);
 }
 
+/* What estimated executions represent may be reported after them: idle time is known at the end. */
+static void pass_estimated_idle(struct device_time *time, struct executing_device *device)
+{
+	struct iaprof_record_job latest = device->latest;
+	latest.started = device->divided_until;
+	device->idle_since = device->first;
+	pass_idle(time, device, &latest, device->divided_until);
+}
+
 void device_time_divide(struct device_time *time, uint64_t until)
 {
-	for (size_t i = 0; i < time->devices.count; i++)
-		if (time->devices.items[i].waiting.count)
-			divide_device(time, &time->devices.items[i], until);
+	for (size_t i = 0; i < time->devices.count; i++) {
+		struct executing_device *device = &time->devices.items[i];
+		if (device->waiting.count)
+			divide_device(time, device, until);
+		if (device->is_estimated && until == UINT64_MAX)
+			pass_estimated_idle(time, device);
+	}
 }
 
 bool device_time_add(struct device_time *time, const struct iaprof_record_job *job)
@@ -184,6 +210,10 @@ bool device_time_add(struct device_time *time, const struct iaprof_record_job *j
 	if (position == POSITION_NONE || !array_push(&time->devices.items[position].waiting, execution))
 		return false;
 	struct executing_device *device = &time->devices.items[position];
+	if (iaprof_record_job_is_estimate(job)) {
+		device->is_estimated = true;
+		device->latest = execution.job;
+	}
 	if (!device->first || job->started < device->first)
 		device->first = job->started;
 	time->waiting++;

@@ -3,8 +3,8 @@
  * Divides the busy time of each device among its executions: while several overlap, each has an equal share of the
  * time, so that the shares of all add up to the time in which the device executed anything. Executions wait until those
  * that overlap them have probably ended. One that ends later has its share of the time after that, and of the time
- * before it what was idle. Busy and idle time add up to the time since the first execution. Owned by the collector
- * thread.
+ * before it what was idle. Busy and idle time add up to the time since the first execution. An execution that
+ * represents others adds their time, as long as its own, which is an estimate. Owned by the collector thread.
  */
 #pragma once
 
@@ -39,19 +39,24 @@ struct executing_device {
 		uint32_t is_of_kernels; /* 0 or 1: a driver's jobs may contain kernels that are jobs, too */
 	} key;
 	ARRAY(struct device_execution) waiting;
-	uint64_t first;               /* begin of the first execution */
-	uint64_t divided_until;       /* 0: nothing yet */
-	ARRAY(struct idle_time) idle; /* before that, oldest first */
-	uint64_t idle_since;          /* end of the executions before divided_until, if none runs then */
-	uint64_t busy, passed_idle;   /* sums between first and divided_until; idle time that was passed on */
-	double rest;                  /* below 1 ns: of the shares so far */
+	uint64_t first;                  /* begin of the first execution */
+	uint64_t divided_until;          /* 0: nothing yet */
+	ARRAY(struct idle_time) idle;    /* before that, oldest first */
+	uint64_t idle_since;             /* end of the executions before divided_until, if none runs then */
+	uint64_t busy, passed_idle;      /* sums between first and divided_until; idle time that was passed on */
+	double rest;                     /* below 1 ns: of the shares so far */
+	bool is_estimated;               /* an execution represents others */
+	struct iaprof_record_job latest; /* of estimated ones, to end */
 };
 
 /* Initialise with {0} and the first three. */
 struct device_time {
 	/* Receives each execution once, with its share in ns. */
 	void (*take)(void *context, const struct iaprof_record_job *job, uint64_t share);
-	/* Receives how long a device was idle, between a time and the begin of an execution; may be NULL. */
+	/*
+	 * Receives how long a device was idle, between a time and the begin of an execution; may be NULL. Of estimates,
+	 * all at once, and only when everything is divided.
+	 */
 	void (*take_idle)(void *context, const struct iaprof_record_job *job, uint64_t begin, uint64_t idle);
 	void *context;
 	KEYED_ARRAY(struct executing_device) devices;

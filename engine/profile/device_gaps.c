@@ -112,6 +112,7 @@ void device_gaps_take_idle(struct device_gaps *gaps, const struct iaprof_record_
 {
 	struct device_gap gap = { .source = job->header.source,
 				  .is_job = !iaprof_record_job_has_kernel(job),
+				  .is_estimate = iaprof_record_job_is_estimate(job),
 				  .device = job->device,
 				  .pid = job->pid,
 				  .tid = job->tid,
@@ -122,7 +123,9 @@ void device_gaps_take_idle(struct device_gaps *gaps, const struct iaprof_record_
 		gap.length = idle < MINIMUM_GAP  ? DEVICE_GAP_MINIMUM
 			     : idle < LAUNCH_GAP ? DEVICE_GAP_LAUNCH
 						 : DEVICE_GAP_LONG;
-	if (!gap.is_job && !gap.tid)
+	if (gap.is_estimate)
+		gap.tid = 0;
+	else if (!gap.is_job && !gap.tid)
 		gap.tid = launching_thread(gaps, gap.pid, gap.end);
 	if (join(gaps, &gap))
 		return;
@@ -193,7 +196,9 @@ static uint32_t value_type_of(struct device_gaps *gaps, const struct device_gap 
 	const struct sampled_device *device = sampled_devices_find(gaps->devices, gap->source, gap->device);
 	*kind = device && device->kind < sizeof names / sizeof *names ? device->kind : IAPROF_DEVICE_UNKNOWN;
 	return declare(gaps, names[*kind],
-		       &(struct iaprof_record_value_type){ .role = IAPROF_VALUE_DEVICE_IDLE, .device_kind = *kind });
+		       &(struct iaprof_record_value_type){ .role = IAPROF_VALUE_DEVICE_IDLE,
+							   .device_kind = *kind,
+							   .flags = gap->is_estimate ? IAPROF_VALUE_ESTIMATED : 0 });
 }
 
 static void add_part(struct device_gaps *gaps, const struct waiting_sample *sample, uint32_t reason, uint64_t begin,

@@ -33,8 +33,9 @@ enum device_gap_length {
 /* A gap; or short ones in a row, of one length and thread. */
 struct device_gap {
 	uint16_t source;
-	bool is_job;    /* ended by a job that is not of a kernel */
-	uint8_t length; /* enum device_gap_length */
+	bool is_job;      /* ended by a job that is not of a kernel */
+	bool is_estimate; /* of all idle time, of which the parts are not known */
+	uint8_t length;   /* enum device_gap_length */
 	uint32_t device, pid, tid;
 	uint64_t begin, end, idle; /* idle: at most end - begin */
 };

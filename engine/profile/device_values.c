@@ -16,7 +16,8 @@ static void send_value_type(struct device_values *values, uint32_t id, const str
 		.period = type->period,
 		.role = type->role,
 		.device_kind = type->device_kind,
-		.sample_unit = result_stream_text(results, type->sample_unit)
+		.sample_unit = result_stream_text(results, type->sample_unit),
+		.flags = type->flags
 	};
 	result_stream_send(results, &record.header);
 }

@@ -72,6 +72,7 @@ static bool complete_value_type(const struct run_metadata *facts, struct iaprof_
 		type->device_kind = IAPROF_DEVICE_UNKNOWN;
 	if (type->sample_unit != unit)
 		type->sample_unit = NULL;
+	type->flags |= record->flags;
 	return memcmp(&before, type, sizeof before) != 0;
 }
 

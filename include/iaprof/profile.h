@@ -71,8 +71,10 @@ struct iaprof_value_type {
 	uint32_t role;           /* enum iaprof_value_role */
 	uint32_t device_kind;    /* enum iaprof_device_kind: of the devices that it is measured on */
 	const char *sample_unit; /* what one device sample is taken of: "EU", "scheduler"; NULL: not known */
+	uint32_t flags;          /* enum iaprof_value_flag */
+	uint32_t pad;
 };
-IAPROF_ASSERT_SIZE(iaprof_value_type, 56);
+IAPROF_ASSERT_SIZE(iaprof_value_type, 64);
 
 /* Value added within a time slot; see struct iaprof_profile.times. Each (time, stack, value type) occurs once. */
 struct iaprof_time_value {

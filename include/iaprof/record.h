@@ -176,13 +176,17 @@ enum iaprof_value_role {
 	IAPROF_VALUE_DEVICE_IDLE = 5
 };
 
+enum iaprof_value_flag {
+	IAPROF_VALUE_ESTIMATED = 1u << 0 /* only a part was measured, which stands for the rest */
+};
+
 enum iaprof_device_kind { IAPROF_DEVICE_UNKNOWN = 0, IAPROF_DEVICE_GPU = 1, IAPROF_DEVICE_NPU = 2 };
 
 /*
  * VALUE_TYPE: what a value counts and its unit, as in pprof: ("cpu", "nanoseconds"), ("gpu-stalls", "count"). A run has
  * up to 256: samples with further ones are lost, as with undeclared ones. Device samples and jobs can use 16 of them.
  * The core sends a second record of an id when it knows the role, from the records that use it: only its role,
- * device_kind and sample_unit count.
+ * device_kind, sample_unit and flags count.
  */
 struct iaprof_record_value_type {
 	struct iaprof_record header;
@@ -195,7 +199,7 @@ struct iaprof_record_value_type {
 	uint32_t role;        /* enum iaprof_value_role */
 	uint32_t device_kind; /* enum iaprof_device_kind */
 	uint32_t sample_unit; /* string id, as in DEVICE; 0: not known */
-	uint32_t pad_2;
+	uint32_t flags;       /* enum iaprof_value_flag */
 };
 IAPROF_ASSERT_SIZE(iaprof_record_value_type, 56);
 /* Returns whether the role of a value type is known. */
@@ -693,7 +697,11 @@ struct iaprof_record_job {
 	uint64_t correlation; /* LAUNCH that submitted it, by its number in the process pid; 0 if unknown */
 	/* A shorter record lacks it: use iaprof_record_job_thread_name(). */
 	uint32_t thread_name; /* as in struct iaprof_record_sample, of the thread that submitted it */
-	uint32_t pad;
+	/*
+	 * 0: the source reports every execution. Otherwise it times only some, and this one represents so many, itself
+	 * included: its time is added as often, and what was added is an estimate, as is the idle time of the device.
+	 */
+	uint32_t represents;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_job, 96);
 /* Returns whether a job is of a kernel, with time_type. */
@@ -706,6 +714,11 @@ static inline int iaprof_record_job_has_kernel(const struct iaprof_record_job *r
 static inline uint32_t iaprof_record_job_thread_name(const struct iaprof_record_job *record)
 {
 	return record->header.size >= sizeof *record ? record->thread_name : 0;
+}
+/* Returns whether a job is one of several executions of which only some are reported. */
+static inline int iaprof_record_job_is_estimate(const struct iaprof_record_job *record)
+{
+	return record->header.size >= sizeof *record && record->represents;
 }
 
 enum iaprof_counter_kind {

@@ -154,7 +154,7 @@ static void take_job(struct metrics *metrics, const struct iaprof_record_job *re
 	if (!device || record->state == IAPROF_JOB_IN_FLIGHT)
 		return;
 	*(record->state == IAPROF_JOB_ABORTED ? &device->jobs_aborted : &device->jobs_done) += 1;
-	if (!begin || begin >= end)
+	if (!begin || begin >= end || iaprof_record_job_is_estimate(record))
 		return;
 	if (begin < device->last_end)
 		begin = device->last_end;

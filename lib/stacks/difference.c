@@ -50,6 +50,7 @@ static uint32_t join_value_type(struct difference *joining, const struct iaprof_
 			known->device_kind = type->device_kind;
 			known->sample_unit = type->sample_unit;
 		}
+		known->flags |= type->flags;
 		return i;
 	}
 	struct iaprof_value_type added = *type;

@@ -24,4 +24,6 @@ void value_type_append_words(struct text *text, const struct iaprof_value_type *
 		text_append_string(text, "NPU driver calls");
 	else
 		text_append_name(text, type->name);
+	if (type->flags & IAPROF_VALUE_ESTIMATED)
+		text_append_string(text, " (estimated)");
 }

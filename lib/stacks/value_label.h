@@ -22,5 +22,5 @@ static inline bool value_type_is_plural(const struct iaprof_value_type *type)
 /* Returns "GPU", "NPU" or "device". */
 const char *device_kind_word(uint32_t kind);
 
-/* Appends the label: "CPU time", "GPU time", "GPU samples"; the name if the role is another one. */
+/* Appends the label: "CPU time", "GPU time (estimated)", "GPU samples"; the name if the role is another one. */
 void value_type_append_words(struct text *text, const struct iaprof_value_type *type);

@@ -105,6 +105,7 @@ static int take_value_type(struct ring_records *ring, const struct iaprof_record
 		record.role = type->role;
 		record.device_kind = type->device_kind;
 		record.sample_unit = string_of(ring, type->sample_unit);
+		record.flags = type->flags;
 	}
 	bool is_new;
 	if (!record.id)

@@ -138,7 +138,8 @@ static void append_value_types(struct segment *segment)
 							   .period = type->period,
 							   .role = type->role,
 							   .device_kind = type->device_kind,
-							   .sample_unit = define(segment, type->sample_unit) };
+							   .sample_unit = define(segment, type->sample_unit),
+							   .flags = type->flags };
 		if (record.id)
 			append(segment, &record.header, IAPROF_RECORD_VALUE_TYPE, sizeof record, NULL, 0);
 	}

@@ -11,6 +11,7 @@
 #include "correlator/kernel_code.h"
 #include "correlator_history.h"
 #include "device/zebin_fixture.h"
+#include "stacks/value_label.h"
 #include "../run_suite.h"
 
 struct named_sample {
@@ -288,6 +289,35 @@ static void take_job(const struct iaprof_record_job *job, size_t size, uint64_t 
 	record.state = IAPROF_JOB_DONE;
 	record.pid = 10;
 	take(LAUNCHES, &record, IAPROF_RECORD_JOB, size, end);
+}
+
+TEST(jobs_that_represent_others_are_an_estimate)
+{
+	uint32_t add = take_named_kernel("_Z3addi", 0, SECOND);
+	take_numbered_launch(add, 'a', 1, SECOND);
+	struct iaprof_record_job job = { .started = start + SECOND,
+					 .kernel = add,
+					 .time_type = take_value_type("gpu-time", "nanoseconds"),
+					 .correlation = 1 };
+	take_job(&job, sizeof job, SECOND + 50);
+	job.started += 1000;
+	job.represents = 3;
+	take_job(&job, sizeof job, SECOND + 1100);
+	struct collector *replay = end_and_replay("gpu-time", "nanoseconds"), *both[] = { collector, replay };
+	for (size_t i = 0; i < 2; i++) {
+		struct snapshot *snapshot = collector_snapshot(both[i], true);
+		struct text labels = { 0 };
+		for (uint32_t type = 0; type < snapshot->profile.value_type_count; type++)
+			value_type_append_words(&labels, iaprof_profile_value_type(&snapshot->profile, type));
+		/* Idle time is found again from jobs, which this replay does not have. */
+		ck_assert_str_eq(text_string(&labels),
+				 i ? "GPU time (estimated)" : "GPU time (estimated)device idle time (estimated)");
+		text_free(&labels);
+		snapshot_release(snapshot);
+		ck_assert_uint_eq(value_under(both[i], "gpu-time", "first;site_a;-;add"), 50 + 3 * 100);
+	}
+	ck_assert_uint_eq(value_under(collector, "device-idle-time", NULL), 1100 - 350);
+	collector_free(replay);
 }
 
 TEST(jobs_are_device_time_by_kernel)

@@ -18,10 +18,12 @@ static void take(void *context, const struct iaprof_record_job *job, uint64_t sh
 }
 
 static uint64_t idle_sum;
+static bool idle_is_estimated;
 
 static void take_idle(void *context, const struct iaprof_record_job *job, uint64_t begin, uint64_t idle)
 {
 	ck_assert_uint_le(idle, job->started - begin);
+	idle_is_estimated = iaprof_record_job_is_estimate(job);
 	idle_sum += idle;
 }
 
@@ -35,6 +37,16 @@ static void set_up(void)
 static void tear_down(void)
 {
 	device_time_free(&device_time);
+}
+
+static void run_for(uint32_t represents, uint64_t number, uint64_t begin, uint64_t end)
+{
+	struct iaprof_record_job job = { .header = { .size = sizeof job, .source = 1, .time = end },
+					 .device = 1,
+					 .started = begin,
+					 .correlation = number,
+					 .represents = represents };
+	ck_assert(device_time_add(&device_time, &job));
 }
 
 static void run(uint32_t device, uint64_t number, uint64_t begin, uint64_t end)
@@ -92,6 +104,22 @@ TEST(one_that_ends_late_has_what_was_idle)
 	run(1, 5, 5000, 5100);
 	device_time_divide(&device_time, UINT64_MAX);
 	ck_assert_uint_eq(idle_sum, 1000);
+}
+
+TEST(an_execution_adds_the_time_of_those_that_it_represents)
+{
+	run_for(1, 1, 1000, 1100);
+	run_for(4, 2, 2000, 2150);
+	device_time_divide(&device_time, 2150);
+	ck_assert_uint_eq(shares[1], 100);
+	ck_assert_uint_eq(shares[2], 600);
+	ck_assert_uint_eq(idle_sum, 0); /* the next ones may represent executions until now */
+	run_for(2, 3, 2500, 3000);
+	device_time_divide(&device_time, 3000);
+	device_time_divide(&device_time, UINT64_MAX);
+	ck_assert_uint_eq(shares[3], 1000);
+	ck_assert_uint_eq(idle_sum, 2000 - 100 - 600 - 1000);
+	ck_assert(idle_is_estimated);
 }
 
 static void add_share(void *context, const struct iaprof_record_job *job, uint64_t share)
