@@ -285,7 +285,7 @@ static void find_callers(struct launch_candidates *candidates, uint32_t pid, uin
 				kernels_shares(candidates->kernels, i, sample->begin, header->time, CODE_LIFE_ANY,
 					       &shares, &in_time) &&
 				in_time;
-		if ((!launched && !launch_history_were_before(kernel, sample->begin, LAUNCH_RUNS_FOR)) ||
+		if ((!launched && !launch_history_were_before(kernel, sample->begin, LAUNCH_RUNS_FOR, CODE_LIFE_ANY)) ||
 		    !device_code_find_during(candidates->code, device, pid, kernel->key.address, sample->begin,
 					     header->time, &found, 1))
 			continue;
@@ -348,6 +348,9 @@ static void find_launches(struct launch_candidates *candidates, struct launch_ca
 		kernels_shares(candidates->kernels, candidate->kernels[i], sample->begin, sample->header.time,
 			       candidate->life, &shares, &in_time);
 		candidate->launched |= in_time;
+		candidate->may_run |=
+			in_time || launch_history_were_before(&candidates->kernels->items.items[candidate->kernels[i]],
+							      sample->begin, LAUNCH_RUNS_FOR, candidate->life);
 	}
 	for (size_t i = 0; i < candidate->kernel_count; i++)
 		for (size_t k = launch_candidates_shares(candidates, sample, candidate, i, &shares); k-- > 0;)
@@ -386,63 +389,62 @@ static bool may_have_launched(const struct launch_candidates *candidates, const 
 	return candidate->launches > 0 || !kernels_are_seen_launched(candidates->kernels, candidate->pid);
 }
 
-static bool has_launched_now(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
+/* Returns whether a process launched any of its candidates in the interval. */
+static bool process_has_launched(const struct launch_candidates *candidates, uint32_t pid)
 {
-	return candidate->launched;
-}
-
-static bool may_run_still(const struct launch_candidates *candidates, const struct launch_candidate *candidate,
-			  uint64_t begin)
-{
-	for (size_t i = 0; i < candidate->kernel_count; i++)
-		if (launch_history_were_before(&candidates->kernels->items.items[candidate->kernels[i]], begin,
-					       LAUNCH_RUNS_FOR))
+	for (size_t i = 0; i < candidates->count; i++)
+		if (candidates->items[i].pid == pid && candidates->items[i].launched)
 			return true;
 	return false;
 }
 
+static bool may_run_now(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
+{
+	return candidate->may_run && process_has_launched(candidates, candidate->pid);
+}
+
 /*
- * Without activity records: keeps the candidates that launched the kernel in the interval. The result is uncertain if
- * others launched it shortly before, because they may still run it.
+ * Without activity records: keeps the candidates of processes that launched code at the address in the interval. The
+ * result is uncertain if others launched it shortly before, because they may still run it.
  */
-static void keep_launched_now(struct launch_candidates *candidates, uint64_t begin)
+static void keep_launched_now(struct launch_candidates *candidates)
 {
 	size_t before = candidates->count;
 	bool others = false;
 	for (size_t i = 0; i < candidates->count; i++)
-		others |= !candidates->items[i].launched && may_run_still(candidates, &candidates->items[i], begin);
-	keep_candidates(candidates, has_launched_now);
+		others |= !candidates->items[i].launched && candidates->items[i].may_run;
+	keep_candidates(candidates, may_run_now);
 	candidates->uncertain |= others && candidates->count < before;
 }
 
 /*
  * Returns a candidate's part of its process. A process has several candidates if its code was replaced in the interval;
- * only launched ones have run, if any was launched.
+ * if any was launched in it, only those that may run then have a part.
  */
-static double part_of_process(const struct launch_candidates *candidates, const struct launch_candidate *candidate)
+static double part_of_process(const struct launch_candidates *candidates, size_t position,
+			      const bool counts[static CANDIDATES_MAX])
 {
 	double sum = 0;
 	size_t count = 0;
-	bool launched = false;
+	if (!counts[position])
+		return 0;
 	for (size_t i = 0; i < candidates->count; i++)
-		launched |= candidates->items[i].pid == candidate->pid && candidates->items[i].launched;
-	for (size_t i = 0; i < candidates->count; i++)
-		if (candidates->items[i].pid == candidate->pid && candidates->items[i].launched == launched) {
+		if (candidates->items[i].pid == candidates->items[position].pid && counts[i]) {
 			sum += candidates->items[i].launches;
 			count++;
 		}
-	if (candidate->launched != launched)
-		return 0;
-	return sum > 0 ? candidate->launches / sum : 1.0 / (double)count;
+	return sum > 0 ? candidates->items[position].launches / sum : 1.0 / (double)count;
 }
 
 /* Sets the weights: busy time of the processes if known for all, else number of launches, else equal. */
 static void set_weights(struct launch_candidates *candidates)
 {
 	double parts[CANDIDATES_MAX], launches = 0;
-	bool busy_is_known = true;
+	bool busy_is_known = true, counts[CANDIDATES_MAX];
+	for (size_t i = 0; i < candidates->count; i++)
+		counts[i] = candidates->items[i].may_run || !process_has_launched(candidates, candidates->items[i].pid);
 	for (size_t i = 0; i < candidates->count; i++) {
-		parts[i] = part_of_process(candidates, &candidates->items[i]);
+		parts[i] = part_of_process(candidates, i, counts);
 		launches += candidates->items[i].launches;
 		busy_is_known &= busy_of(candidates, candidates->items[i].pid) > 0;
 	}
@@ -513,7 +515,7 @@ void launch_candidates_find(struct launch_candidates *candidates, const struct i
 	if (candidates->busy.count && !sample->pid)
 		keep_candidates(candidates, may_have_been_busy);
 	else if (!sample->pid)
-		keep_launched_now(candidates, sample->begin);
+		keep_launched_now(candidates);
 	set_weights(candidates);
 	keep_candidates(candidates, has_weight);
 }

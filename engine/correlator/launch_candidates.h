@@ -30,6 +30,7 @@ struct launch_candidate {
 	double launches; /* sum of launch_candidates_shares() over its kernels */
 	double weight;   /* > 0: its share of the samples, in any unit */
 	bool launched;   /* one of its kernels was launched in the interval */
+	bool may_run;    /* or before it, and may still run */
 	bool shared;     /* a function called by several kernels: the running one is not known */
 	bool others;     /* kernels that call this function, launched before the interval, may still run */
 	bool unplaced;   /* unknown code that one of its kernels may be: unplaced_kernels.h */

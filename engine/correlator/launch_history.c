@@ -68,13 +68,20 @@ bool launch_history_add(struct kernel *kernel, const struct kernel_launches *lau
 	return true;
 }
 
-bool launch_history_were_before(const struct kernel *kernel, uint64_t time, uint64_t within)
+/* Launches of code that was at the address before or after are another kernel's, also of one with the same name. */
+static bool is_in_life(const struct kernel_launches *launches, struct code_life life)
+{
+	return launches->last_time >= life.loaded && launches->first_time <= life.unloaded;
+}
+
+bool launch_history_were_before(const struct kernel *kernel, uint64_t time, uint64_t within, struct code_life life)
 {
 	if (kernel->newest < time && time - kernel->newest >= within)
 		return false;
 	for (size_t i = 0; i < kernel->launches.count; i++) {
 		const struct kernel_launches *launches = &kernel->launches.items[i];
-		if (launches->first_time < time && (launches->last_time >= time || time - launches->last_time < within))
+		if (launches->first_time < time && is_in_life(launches, life) &&
+		    (launches->last_time >= time || time - launches->last_time < within))
 			return true;
 	}
 	return false;
@@ -124,12 +131,6 @@ static void merge_shares(struct kernel *kernel)
 		else
 			shares[kept++] = shares[i];
 	kernel->shares.count = kept;
-}
-
-/* Launches of code that was at the address before or after are another kernel's, also of one with the same name. */
-static bool is_in_life(const struct kernel_launches *launches, struct code_life life)
-{
-	return launches->last_time >= life.loaded && launches->first_time <= life.unloaded;
 }
 
 /*

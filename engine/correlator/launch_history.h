@@ -13,7 +13,7 @@
 
 /* Returns false when out of memory. Adds the number of merged launches to *merged. */
 bool launch_history_add(struct kernel *kernel, const struct kernel_launches *launches, uint64_t *merged);
-/* Returns whether the kernel was launched before a time, at most within ns earlier. */
-bool launch_history_were_before(const struct kernel *kernel, uint64_t time, uint64_t within);
+/* Returns whether the kernel was launched before a time, at most within ns earlier, in the life of its code. */
+bool launch_history_were_before(const struct kernel *kernel, uint64_t time, uint64_t within, struct code_life life);
 /* Fills the kernel's shares, and their span. */
 void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end, struct code_life life);

@@ -12,7 +12,7 @@ static bool may_run(struct kernels *kernels, uint32_t position, const struct iap
 	bool in_time = false;
 	if (kernel->ended < sample->begin)
 		return false;
-	if (launch_history_were_before(kernel, sample->begin, LAUNCH_RUNS_FOR) ||
+	if (launch_history_were_before(kernel, sample->begin, LAUNCH_RUNS_FOR, CODE_LIFE_ANY) ||
 	    (kernel->dropped && kernel->dropped + LAUNCH_RUNS_FOR > sample->begin))
 		return true;
 	return kernel->newest >= sample->begin &&

@@ -145,11 +145,16 @@ TEST_LOOP(code_that_is_replaced_shares_the_part_of_its_process, 0, 4)
 	ck_assert_uint_eq(sum("second;site_c;-;multiply"), 800 - of_process);
 }
 
-/* The same if the sample states its process: what was launched before has no part. */
-TEST(code_that_was_launched_in_the_interval_has_all)
+/*
+ * A kernel that was launched before the interval may still run in it, until its code is replaced. _i & 1: it was
+ * launched too long before. _i & 2: the sample states its process.
+ */
+TEST_LOOP(code_that_was_launched_before_the_interval_has_its_part, 0, 4)
 {
+	bool has_ended = _i & 1;
+	uint64_t launched = has_ended ? 20 * SECOND : 29 * SECOND;
 	uint32_t add = take_kernel(10, "add", BASE + 0x1000, SECOND);
-	take_launches(10, add, 'a', 30, 29 * SECOND, 29 * SECOND);
+	take_launches(10, add, 'a', 30, launched, launched);
 	uint32_t subtract = take_kernel(10, "subtract", BASE + 0x1000, 30 * SECOND + 500 * MILLISECOND);
 	take_launches(10, subtract, 'b', 10, 30 * SECOND + 600 * MILLISECOND, 30 * SECOND + 800 * MILLISECOND);
 	struct {
@@ -158,14 +163,15 @@ TEST(code_that_was_launched_in_the_interval_has_all)
 	} record = { .head = { .begin = start + 30 * SECOND,
 			       .address = 0x1000,
 			       .device = 1,
-			       .pid = 10,
+			       .pid = _i & 2 ? 10 : 0,
 			       .address_space = IAPROF_ADDRESS_INSTRUCTION_BASE,
 			       .reason_count = 1 },
 		     .counts = { 400 } };
 	take(STALLS, &record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, 31 * SECOND);
 	samples_in += 400;
-	finish(400, 0, 0);
-	ck_assert_uint_eq(sum("first;site_b;-;subtract"), 400);
+	finish(has_ended ? 400 : 0, has_ended ? 0 : 400, 0);
+	ck_assert_uint_eq(sum("first;site_a;-;add"), has_ended ? 0 : 300);
+	ck_assert_uint_eq(sum("first;site_b;-;subtract"), has_ended ? 400 : 100);
 }
 
 /* Where no launch is seen, code that is replaced shares evenly. */
