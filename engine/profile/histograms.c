@@ -48,7 +48,8 @@ void histograms_take(struct histograms *histograms, const struct iaprof_record_h
 }
 
 static const char nanoseconds[] = "nanoseconds";
-static const char queue_time[] = HISTOGRAM_JOB_QUEUE_TIME, run_time[] = HISTOGRAM_JOB_RUN_TIME;
+static const char queue_time[] = HISTOGRAM_JOB_QUEUE_TIME, run_time[] = HISTOGRAM_JOB_RUN_TIME,
+		  latency[] = HISTOGRAM_JOB_LATENCY;
 
 static void add_value(struct histograms *histograms, uint16_t source, const char *name, uint64_t value)
 {
@@ -67,18 +68,20 @@ static void add_value(struct histograms *histograms, uint16_t source, const char
 
 void histograms_take_job(struct histograms *histograms, const struct iaprof_record_job *record)
 {
-	uint64_t begin = record->started ? record->started : record->queued;
+	uint64_t begin = record->started, submitted = record->submitted, end = record->header.time;
 	if (record->state == IAPROF_JOB_IN_FLIGHT) {
 		histograms->jobs_in_flight++;
 		return;
 	}
-	if (record->submitted && begin >= record->submitted)
-		add_value(histograms, record->header.source, queue_time, begin - record->submitted);
+	if (submitted && begin >= submitted)
+		add_value(histograms, record->header.source, queue_time, begin - submitted);
 	if (record->state == IAPROF_JOB_ABORTED) {
 		histograms->jobs_aborted++;
 		return;
 	}
 	histograms->jobs_done++;
-	if (begin && record->header.time >= begin)
-		add_value(histograms, record->header.source, run_time, record->header.time - begin);
+	if (begin && end >= begin)
+		add_value(histograms, record->header.source, run_time, end - begin);
+	else if (!begin && submitted && end >= submitted)
+		add_value(histograms, record->header.source, latency, end - submitted);
 }

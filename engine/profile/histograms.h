@@ -27,6 +27,8 @@ struct histograms {
 
 #define HISTOGRAM_JOB_QUEUE_TIME "jobs: queue time"
 #define HISTOGRAM_JOB_RUN_TIME "jobs: run time"
+/* Of jobs whose start is not known. */
+#define HISTOGRAM_JOB_LATENCY "jobs: submission to completion"
 
 void histograms_free(struct histograms *histograms);
 void histograms_take(struct histograms *histograms, const struct iaprof_record_histogram *record);

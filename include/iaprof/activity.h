@@ -68,7 +68,8 @@ IAPROF_ASSERT_SIZE(iaprof_call_node, 40);
 /* A histogram; iaprof_histogram_quantile() computes its percentiles. */
 struct iaprof_histogram {
 	const char *source;
-	const char *name; /* "jobs: queue time" and "jobs: run time" are computed from jobs */
+	const char *name; /* "jobs: queue time", "jobs: run time" and, of unknown starts, "jobs: submission to
+			     completion" are of jobs */
 	const char *unit;
 	uint64_t count, sum, maximum;
 	/* IAPROF_HISTOGRAM_BUCKET_COUNT_MAX buckets as in struct iaprof_record_histogram. */

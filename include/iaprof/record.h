@@ -678,7 +678,7 @@ struct iaprof_record_job {
 	struct iaprof_record header;
 	uint64_t submitted; /* when the process submitted it to the driver */
 	uint64_t queued;    /* when the driver submitted it to the device */
-	uint64_t started;   /* when the device started it; 0: immediately, or after the previous job */
+	uint64_t started;   /* when the device started it; 0: not known, such as if other queues had jobs */
 	uint32_t id;        /* the driver's job number, which may be reused */
 	uint32_t pid;
 	uint32_t tid;     /* 0 if unknown */

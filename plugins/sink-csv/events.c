@@ -301,7 +301,6 @@ static int write_job(const struct event *event)
 {
 	static const char *const kinds[] = { JOB_STATE_NAMES };
 	const struct iaprof_record_job *job = (const void *)event->record;
-	uint64_t begin = job->started ? job->started : job->queued;
 	csv_row_set_unsigned(event->row, EVENT_ID, job->id);
 	csv_row_set_unsigned(event->row, EVENT_PARENT, job->context);
 	event_set_known(event, EVENT_PID, job->pid);
@@ -313,8 +312,8 @@ static int write_job(const struct event *event)
 	event_set_known(event, EVENT_BEGIN, job->submitted);
 	if (job->submitted && job->header.time >= job->submitted)
 		csv_row_set_unsigned(event->row, EVENT_DURATION, job->header.time - job->submitted);
-	if (begin && job->header.time >= begin) {
-		csv_row_set_unsigned(event->row, EVENT_VALUE, job->header.time - begin);
+	if (job->started && job->header.time >= job->started) {
+		csv_row_set_unsigned(event->row, EVENT_VALUE, job->header.time - job->started);
 		csv_row_set_name(event->row, EVENT_UNIT, "nanoseconds");
 	}
 	csv_row_set_unsigned(event->row, EVENT_RESULT, job->status);

@@ -345,8 +345,8 @@ def distributions_have_their_numbers(window):
                   unit='bytes', bucket_count=[0, 1])
     one = record('histogram', source=1, time=at(300), begin=at(100), count=1, sum=1900, maximum=1900, name='one',
                  unit='nanoseconds', bucket_count=[0] * 10 + [1])
-    # Jobs that wait 1 ms each, and run 4 ms each.
-    jobs = [job(i, 10 * i, 10 * i + 1, None, 10 * i + 5) for i in range(8)]
+    # Jobs that wait 1 ms each, and run 4 ms each, and one of which only both together are known.
+    jobs = [*(job(i, 10 * i, 10 * i + 1, 10 * i + 1, 10 * i + 5) for i in range(8)), job(8, 80, 81, None, 85)]
     reader = Reader(window, make_page([*sources(), histogram, more, one, *jobs]))
     rows = {cells[0]: cells[1:7] for cells in reader.table('npu-histograms')}
     equal(rows['ivpu_submit_ioctl'],
@@ -360,6 +360,7 @@ def distributions_have_their_numbers(window):
           'queue time')
     equal(rows['jobs: run time'],
           ['8', *about((2 ** 21 * 1.5, int(2 ** 21 * 1.9), 4 * MS)), *map(time_text, (4 * MS, 4 * MS))], 'run time')
+    equal(rows['jobs: submission to completion'], ['1', *[time_text(5 * MS)] * 5], 'unknown start')
     bars = window.evaluate('[...document.querySelectorAll("#npu-histograms .bars")].map(list => [...list.children].map('
                            'bar => [bar.title, bar.firstChild.getBoundingClientRect().height]))')
     equal(bars[0], [[f'{time_text(2 ** i)} to {time_text(2 ** (i + 1))}: {count}', high] for i, count, high in (
@@ -624,7 +625,8 @@ def the_terminal_prints_the_same(window):
     jobs = []
     for number in range(500):
         waits, runs = chance.expovariate(1), chance.expovariate(0.2) + 0.01
-        jobs.append(job(number, 20 * number, 20 * number + waits, None, 20 * number + waits + runs,
+        started = 20 * number + waits
+        jobs.append(job(number, 20 * number, started, started, started + runs,
                         state=chance.choice([DONE, DONE, DONE, ABORTED])))
     jobs.append(job(500, 10000, 10001, None, 10010, state=IN_FLIGHT))
     records = [*sources(), *tree(), *jobs,

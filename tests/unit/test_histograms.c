@@ -68,7 +68,7 @@ TEST(quantiles_are_within_their_bucket)
 {
 	for (uint64_t i = 0; i < 10000; i++) {
 		struct iaprof_record_job job = {
-			.header.time = 1 + i, .queued = 1, .state = IAPROF_JOB_DONE, .submitted = 1
+			.header.time = 1 + i, .queued = 1, .started = 1, .state = IAPROF_JOB_DONE, .submitted = 1
 		};
 		histograms_take_job(&histograms, &job);
 	}
@@ -106,6 +106,20 @@ TEST(jobs_are_counted_by_their_end)
 	ck_assert_uint_eq(histograms.items.items[0].maximum, 400);
 	ck_assert_uint_eq(histograms.items.items[1].count, 1);
 	ck_assert_uint_eq(histograms.items.items[1].maximum, 400);
+	ck_assert_uint_eq(histograms.items.count, 2);
+}
+
+/* How long a job waited and ran is not known, but how long both took together. */
+TEST(jobs_of_unknown_start_have_a_latency)
+{
+	const struct iaprof_record_job job = {
+		.header.time = 900, .submitted = 100, .queued = 200, .state = IAPROF_JOB_DONE
+	};
+
+	histograms_take_job(&histograms, &job);
+	ck_assert_uint_eq(histograms.items.count, 1);
+	ck_assert_str_eq(histograms.items.items[0].name, "jobs: submission to completion");
+	ck_assert_uint_eq(histograms.items.items[0].maximum, 800);
 }
 
 TEST(names_are_bounded)
