@@ -11,6 +11,9 @@
 #include "text/plural.h"
 #include "text/quantity.h"
 
+/* Percent by which jobs and the driver's counter may differ: both see the same jobs, at slightly different times. */
+#define BUSY_DIFFERENCE_MAX 5.0
+
 /* Records that follow an error are not emitted. */
 struct emission {
 	struct record_batch *batch;
@@ -167,6 +170,45 @@ static void rates_emit(struct emission *emission, const struct ivpu_statistics *
 	finding_emit(emission, &finding);
 }
 
+/* Emits how much of the driver's busy time the jobs explain. */
+static void busy_emit(struct emission *emission, const struct npu_report *report)
+{
+	double traced = (double)report->busy.traced, driver = (double)report->busy.driver;
+	struct ivpu_finding finding = { .severity = IAPROF_FINDING_NOTE,
+					.name = "npu-job-coverage",
+					.value = driver > 0 ? 100 * traced / driver : 0,
+					.threshold = 100 - BUSY_DIFFERENCE_MAX };
+
+	if (!report->busy.driver)
+		return;
+	bool has_more = finding.value > 100 + BUSY_DIFFERENCE_MAX, has_less = finding.value < finding.threshold;
+	if (has_more || has_less)
+		finding.severity = IAPROF_FINDING_WARNING;
+	snprintf(finding.text, sizeof finding.text,
+		 "the NPU was busy for %s by its jobs and for %s by the driver's counter npu_busy_time_us (%s %%)%s",
+		 quantity_time(traced).text, quantity_time(driver).text, quantity_number(finding.value).text,
+		 has_less   ? ": jobs that began before the run or whose events were lost are missing (see the losses)"
+		 : has_more ? ": ends of jobs were traced late (see the losses)"
+			    : "");
+	finding_emit(emission, &finding);
+}
+
+static void starts_emit(struct emission *emission, const struct command_queues *queues)
+{
+	struct ivpu_finding finding = { .severity = IAPROF_FINDING_NOTE,
+					.name = "npu-unknown-starts",
+					.value = (double)queues->unknown };
+
+	if (!queues->unknown)
+		return;
+	snprintf(finding.text, sizeof finding.text,
+		 "of %" PRIu64 " job%s, %" PRIu64
+		 " had a job of another command queue beside them: the driver does not report which one the NPU "
+		 "executed, and their times are from submission to completion",
+		 queues->jobs, plural(queues->jobs), queues->unknown);
+	finding_emit(emission, &finding);
+}
+
 void ivpu_unknown_add(struct ivpu_unknown_functions *unknown, const char *name, uint64_t calls)
 {
 	size_t length = strlen(unknown->names), more = strlen(name);
@@ -206,6 +248,8 @@ int npu_report_emit(struct npu_report *report, struct record_batch *batch, uint6
 	if (!emission.result)
 		emission.result = npu_use_emit(report->use, batch, &report->statistics, time);
 	rates_emit(&emission, &report->statistics);
+	busy_emit(&emission, report);
+	starts_emit(&emission, report->queues);
 	findings_emit(&emission, report);
 	return emission.result;
 }

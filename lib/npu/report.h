@@ -18,9 +18,13 @@ void ivpu_unknown_add(struct ivpu_unknown_functions *unknown, const char *name, 
 struct npu_report {
 	struct ivpu_statistics statistics;
 	struct ivpu_unknown_functions unknown;
+	struct {
+		uint64_t traced, driver; /* ns, by jobs and by the driver's counter; driver 0: unknown, or never busy */
+	} busy;
 	/* Borrowed. */
 	const struct ivpu_overview *overview;
 	const struct npu_use *use;
+	const struct command_queues *queues;
 	const struct ivpu_limits *limits;
 };
 

@@ -136,25 +136,24 @@ static void longest_keep(struct npu_use *use, const struct iaprof_record_job *jo
 	use->longest.context = job->context;
 }
 
-void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job)
+void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job, uint64_t run_time)
 {
 	longest_keep(use, job);
 	if (job->state == IAPROF_JOB_IN_FLIGHT)
 		return;
-	uint64_t begin = job->started ? job->started : job->queued, end = job->header.time;
+	uint64_t end = job->header.time, waited = end - run_time;
 	struct npu_context *context = context_get(use, job->pid, job->context);
 
 	if (!context) {
 		use->dropped++;
 		return;
 	}
-	uint64_t run = begin && end > begin ? end - begin : 0;
 	context->jobs++;
-	context->timed += begin && end >= begin;
+	context->timed += job->queued && end >= job->queued;
 	context->aborted += job->state == IAPROF_JOB_ABORTED;
-	context->run_time += run;
-	context->queue_time += job->submitted && begin > job->submitted ? begin - job->submitted : 0;
-	use->run_time += run;
+	context->run_time += run_time;
+	context->queue_time += job->submitted && waited > job->submitted ? waited - job->submitted : 0;
+	use->run_time += run_time;
 }
 
 void npu_use_add_allocated(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t bytes)
@@ -325,10 +324,12 @@ uint64_t busy_times_add(struct busy_times *times, uint64_t begin, uint64_t end)
 	return end - begin - covered;
 }
 
-uint64_t busy_engines_start(struct busy_times engines[static BUSY_ENGINES], uint32_t engine, uint64_t queued,
-			    uint64_t ended)
+uint64_t busy_engines_add(struct busy_times engines[static BUSY_ENGINES], uint32_t engine, uint64_t queued,
+			  uint64_t ended)
 {
-	return engine < BUSY_ENGINES && queued && ended ? ended - busy_times_add(&engines[engine], queued, ended) : 0;
+	if (!queued || ended <= queued)
+		return 0;
+	return engine < BUSY_ENGINES ? busy_times_add(&engines[engine], queued, ended) : ended - queued;
 }
 
 uint64_t busy_times_total(const struct busy_times *times)
@@ -338,4 +339,62 @@ uint64_t busy_times_total(const struct busy_times *times)
 	for (uint32_t i = 0; i < times->count; i++)
 		total += times->intervals[i].end - times->intervals[i].begin;
 	return total;
+}
+
+static struct command_queue *queue_get(struct command_queues *queues, const struct command_queue_key *key)
+{
+	struct command_queue *oldest = queues->queues;
+
+	for (uint32_t i = 0; i < queues->count; i++) {
+		struct command_queue *queue = &queues->queues[i];
+		if (!memcmp(&queue->key, key, sizeof *key))
+			return queue;
+		if (queue->submitted < oldest->submitted)
+			oldest = queue;
+	}
+	if (queues->count < COMMAND_QUEUES_MAX)
+		oldest = &queues->queues[queues->count++];
+	*oldest = (struct command_queue){ .key = *key };
+	return oldest;
+}
+
+void command_queues_submit(struct command_queues *queues, const struct command_queue_key *key, uint64_t queued)
+{
+	struct command_queue *queue = queue_get(queues, key);
+
+	if (queued > queue->submitted)
+		queue->submitted = queued;
+}
+
+/* Returns whether another queue of the engine had a job after a time. */
+static bool others_had_jobs(const struct command_queues *queues, const struct command_queue_key *key, uint64_t begin)
+{
+	for (uint32_t i = 0; i < queues->count; i++) {
+		const struct command_queue *other = &queues->queues[i];
+		if (other->key.engine == key->engine && memcmp(&other->key, key, sizeof *key) != 0 &&
+		    (other->submitted > other->queued || other->ended > begin))
+			return true;
+	}
+	return false;
+}
+
+uint64_t command_queues_end(struct command_queues *queues, const struct command_queue_key *key, uint64_t queued,
+			    uint64_t ended)
+{
+	if (!queued || !ended)
+		return 0;
+	command_queues_submit(queues, key, queued);
+	struct command_queue *queue = queue_get(queues, key);
+	/* A job that was queued later did not precede it: the jobs are of queues that have the same key. */
+	bool is_overtaken = queue->queued > queued;
+	uint64_t begin = queue->ended > queued && !is_overtaken ? queue->ended : queued;
+	bool is_known = !is_overtaken && !others_had_jobs(queues, key, begin);
+
+	queues->jobs++;
+	queues->unknown += !is_known;
+	if (!is_overtaken)
+		queue->queued = queued;
+	queue->ended = ended;
+	/* The device may have ended it before the driver reported it as queued. */
+	return !is_known ? 0 : begin < ended ? begin : ended;
 }

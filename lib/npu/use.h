@@ -77,8 +77,11 @@ void npu_use_add(struct npu_use *use, const struct npu_calls *calls);
 void npu_use_spend(struct npu_use *use, enum ivpu_phase phase, uint32_t pid, uint64_t driver_time);
 /* Sets the name of a process, which need not be a user. */
 void npu_use_name(struct npu_use *use, uint32_t pid, const char *comm);
-/* Adds a job that has ended, or is in flight at the end. Its times are 0 if they are not known. */
-void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job);
+/*
+ * Adds a job that has ended, or is in flight at the end. Its times are 0 if they are not known. run_time: the part of
+ * its time that no other job has, from busy_engines_add().
+ */
+void npu_use_add_job(struct npu_use *use, const struct iaprof_record_job *job, uint64_t run_time);
 /* Adds the size of buffers that a process created, for a context if it is not 0. */
 void npu_use_add_allocated(struct npu_use *use, uint32_t pid, uint32_t context, uint64_t bytes);
 /* Sets the memory that a process has now. */
@@ -115,12 +118,39 @@ struct busy_times {
 uint64_t busy_times_add(struct busy_times *times, uint64_t begin, uint64_t end);
 
 /*
- * Adds a job to its engine and returns when it started: the driver does not report when the device starts a job, and
- * with hardware scheduling the engine may switch between jobs, so a job has the part of its time in the queue that no
- * earlier job used. Returns 0 if the engine or a time is unknown.
+ * Adds a job to its engine and returns its part of the engine's time: the time since it was queued that no job that
+ * ended earlier has. If the engine is not known, that is all of its time.
  */
-uint64_t busy_engines_start(struct busy_times engines[static BUSY_ENGINES], uint32_t engine, uint64_t queued,
-			    uint64_t ended);
+uint64_t busy_engines_add(struct busy_times engines[static BUSY_ENGINES], uint32_t engine, uint64_t queued,
+			  uint64_t ended);
 
 /* Returns the time (ns) at which there was a job. */
 uint64_t busy_times_total(const struct busy_times *times);
+
+/* Command queues that are tracked. One more replaces the queue whose last submission is the oldest. */
+#define COMMAND_QUEUES_MAX 128u
+
+struct command_queue_key {
+	uint32_t owner, engine, id; /* context, or process if the context is not known; id 0: not known */
+};
+
+/* When jobs start, as far as their submissions and ends show. Initialise with {0}. */
+struct command_queues {
+	struct command_queue {
+		struct command_queue_key key;
+		uint64_t submitted; /* ns, its newest job: in flight if it was queued after the last one that ended */
+		uint64_t queued, ended; /* ns, of the last job that ended */
+	} queues[COMMAND_QUEUES_MAX];
+	uint32_t count;
+	uint64_t jobs, unknown; /* that ended; of these, with an unknown start */
+};
+
+/* Adds a job that was queued. */
+void command_queues_submit(struct command_queues *queues, const struct command_queue_key *key, uint64_t queued);
+/*
+ * Adds a job that has ended, in the order of ends, and returns when the device started it: when it was queued, or when
+ * its predecessor in the queue ended. The driver does not report which of several queues the device works on: if
+ * another queue of the engine had a job since then, or a time is not known, returns 0.
+ */
+uint64_t command_queues_end(struct command_queues *queues, const struct command_queue_key *key, uint64_t queued,
+			    uint64_t ended);

@@ -247,6 +247,7 @@ static int findings_emit(struct trace_input *input)
 	struct npu_report report = { .statistics = ivpu_running_statistics(&calls->running),
 				     .overview = &calls->overview,
 				     .use = &calls->use.use,
+				     .queues = &calls->use.queues,
 				     .limits = input->limits };
 	for (uint32_t i = 0; i < calls->names.entries.count; i++)
 		if (calls->functions[i]->known->family == IVPU_FAMILY_OTHER && calls->functions[i]->count)

@@ -38,20 +38,21 @@ static struct trace_job *job_new(struct trace_use *use, const struct trace_line 
 static int job_emit(struct trace_use *use, struct record_batch *batch, const struct trace_job *job, uint32_t state,
 		    uint64_t time)
 {
-	uint64_t started =
-		state == IAPROF_JOB_IN_FLIGHT ? 0 : busy_engines_start(use->engines, job->engine, job->queued, time);
+	bool has_ended = state != IAPROF_JOB_IN_FLIGHT;
+	uint64_t run_time = has_ended ? busy_engines_add(use->engines, job->engine, job->queued, time) : 0;
+	const struct command_queue_key queue = { .owner = job->context, .engine = job->engine };
 	const struct iaprof_record_job record = {
 		.header = { .size = sizeof record, .type = IAPROF_RECORD_JOB, .time = time },
 		.submitted = job->created ? job->created : job->queued,
 		.queued = job->queued,
-		.started = started,
+		.started = has_ended ? command_queues_end(&use->queues, &queue, job->queued, time) : 0,
 		.id = (uint32_t)job->job,
 		.pid = job->pid,
 		.context = job->context,
 		.engine = record_batch_text(batch, job->engine ? "copy" : "compute"),
 		.state = state,
 	};
-	npu_use_add_job(&use->use, &record);
+	npu_use_add_job(&use->use, &record, run_time);
 	/* Without times, a job has no latency. */
 	return record.submitted ? record_batch_append(batch, &record.header) : 0;
 }
@@ -68,6 +69,7 @@ static void job_submit(struct trace_use *use, struct ivpu_running *running, cons
 	job->job = line->job.number;
 	job->queued = time;
 	job->is_submitted = true;
+	command_queues_submit(&use->queues, &(struct command_queue_key){ job->context, job->engine, 0 }, time);
 }
 
 /* The driver numbers a job between its creation and its submission. */
@@ -178,14 +180,15 @@ static void call_job_end(struct trace_use *use, uint64_t time)
 	uint64_t position = use->calls.ended++ % TRACE_CALL_JOBS_MAX;
 	uint64_t submitted = use->calls.jobs[position].submitted, queued = use->calls.jobs[position].queued;
 	struct iaprof_record_job job = { .pid = use->calls.jobs[position].pid, .state = IAPROF_JOB_DONE };
+	uint64_t run_time = 0;
 	if (submitted && time) {
 		job.header.time = time;
 		job.submitted = submitted;
 		job.queued = queued;
-		job.started = time - busy_times_add(&use->calls.engine, queued, time);
+		run_time = busy_times_add(&use->calls.engine, queued, time);
 	}
 	if (job.pid && !use->has_job_events)
-		npu_use_add_job(&use->use, &job);
+		npu_use_add_job(&use->use, &job, run_time);
 	use->calls.jobs[position].submitted = use->calls.jobs[position].pid = 0;
 	use->calls.in_flight--;
 }

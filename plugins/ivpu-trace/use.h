@@ -28,6 +28,7 @@ struct trace_use {
 	uint32_t count;
 	uint64_t jobs_dropped;
 	struct busy_times engines[BUSY_ENGINES];
+	struct command_queues queues;
 	struct {
 		uint64_t in_flight, ended;
 		struct {

@@ -218,3 +218,11 @@ int device_counters_turn(struct device_counters *usage, struct record_batch *bat
 		result = npu_turn(usage, i, batch, first_counter, time);
 	return result;
 }
+
+bool device_counters_busy_time(const struct device_counters *usage, uint64_t *busy_time)
+{
+	if (usage->count != 1 || value_read(&usage->npus[0], DEVICE_COUNTER_BUSY_TIME, busy_time))
+		return false;
+	*busy_time *= (uint64_t)counters[DEVICE_COUNTER_BUSY_TIME].factor;
+	return true;
+}

@@ -54,3 +54,5 @@ int device_counters_begin(struct device_counters *usage, struct record_batch *ba
 /* Emits the counters, at most once per DEVICE_COUNTER_PERIOD. */
 int device_counters_turn(struct device_counters *usage, struct record_batch *batch, uint32_t first_counter,
 			 uint64_t time);
+/* Reads the busy time of the machine's only NPU, in ns. Returns whether there is one that has the counter. */
+bool device_counters_busy_time(const struct device_counters *usage, uint64_t *busy_time);

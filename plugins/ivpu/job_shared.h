@@ -41,6 +41,8 @@ struct job_event {
 	__u32 status;
 	__u32 pid;
 	__u32 tid;
+	__u32 queue; /* command queue; 0: not known */
+	__u32 pad;
 	__u64 submitted;
 	__u64 queued;
 	__u64 ended;
@@ -53,6 +55,7 @@ struct job_offsets {
 	__u32 context; /* ivpu_file_priv.ctx.id */
 	__u32 engine;  /* ivpu_job.engine_idx */
 	__u32 id;      /* ivpu_job.job_id */
+	__u32 queue;   /* ivpu_job.cmdq_id; 0: the driver has none */
 };
 
 /* Monotonic counters. */

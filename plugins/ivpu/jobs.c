@@ -34,12 +34,30 @@ static uint32_t engine_name(const struct iaprof_host *host, uint32_t engine)
 	return host->intern_string(host, text, (size_t)length);
 }
 
+/* Functions do not report the context of a submission. */
+static struct command_queue_key queue_key(const struct jobs *jobs, const struct job_event *job)
+{
+	return (struct command_queue_key){ jobs->from_functions ? job->pid : job->context, job->engine, job->queue };
+}
+
+/* Adds the part of a job that is between the two readings of the driver's counter. */
+static void jobs_compare(struct jobs *jobs, uint64_t begin, uint64_t end)
+{
+	uint64_t from = jobs->compared.begin, to = jobs->compared.end ? jobs->compared.end : UINT64_MAX;
+
+	busy_times_add(&jobs->compared.busy, begin < from ? from : begin, end > to ? to : end);
+}
+
 /* now: 0, or the end of the run if the job has not ended. */
 static int job_append(struct jobs *jobs, const struct job_event *job, uint64_t now)
 {
 	/* The job may have completed before the driver reported it as queued. */
 	uint64_t queued = job->ended && job->queued > job->ended ? job->ended : job->queued;
-	uint64_t started = now ? 0 : busy_engines_start(jobs->engines, job->engine, queued, job->ended);
+	uint64_t run_time = now ? 0 : busy_engines_add(jobs->engines, job->engine, queued, job->ended);
+	const struct command_queue_key queue = queue_key(jobs, job);
+	uint64_t started = now ? 0 : command_queues_end(&jobs->queues, &queue, job->queued, job->ended);
+
+	jobs_compare(jobs, queued, now ? now : job->ended);
 
 	if (!(job->flags & JOB_IS_TARGET))
 		return 0;
@@ -64,7 +82,7 @@ static int job_append(struct jobs *jobs, const struct job_event *job, uint64_t n
 		.thread_name = *name ? record_batch_text(jobs->batch, name) : 0,
 	};
 	if (jobs->done)
-		jobs->done(jobs->context, &record, name);
+		jobs->done(jobs->context, &record, run_time, name);
 	return record_batch_append(jobs->batch, &record.header);
 }
 
@@ -99,8 +117,11 @@ static int event_take(void *context, void *data, size_t size)
 
 	if (size < sizeof *event)
 		return 0;
-	if ((event->type == JOB_EVENT_SUBMIT || event->type == JOB_EVENT_BEGIN) && event->flags & JOB_IS_TARGET &&
-	    jobs->begun)
+	bool begins = event->type == JOB_EVENT_SUBMIT || event->type == JOB_EVENT_BEGIN;
+	const struct command_queue_key queue = queue_key(jobs, event);
+	if (begins)
+		command_queues_submit(&jobs->queues, &queue, event->queued);
+	if (begins && event->flags & JOB_IS_TARGET && jobs->begun)
 		jobs->begun(jobs->context, event->context ? event->context : event->pid, event->submitted);
 	if (event->type == JOB_EVENT_SUBMIT)
 		result = job_queue_submit(&jobs->queue, event, &job);
@@ -287,20 +308,21 @@ int jobs_start(struct jobs *jobs)
 /* Returns whether the raw tracepoint can be used: the module has BTF with all members that it requires. */
 static bool offsets_find(struct npu_job_bpf *skeleton)
 {
-	static const struct module_member members[] = { { "ivpu_job", "file_priv" },
-							{ "ivpu_file_priv", "ctx" },
-							{ "ivpu_mmu_context", "id" },
-							{ "ivpu_job", "engine_idx" },
-							{ "ivpu_job", "job_id" } };
-	enum { OWNER, OWNER_CONTEXT, CONTEXT_ID, ENGINE, ID, MEMBERS };
-	uint32_t offsets[MEMBERS];
+	/* The last one is optional: drivers before command queues lack it. */
+	static const struct module_member members[] = { { "ivpu_job", "file_priv" },  { "ivpu_file_priv", "ctx" },
+							{ "ivpu_mmu_context", "id" }, { "ivpu_job", "engine_idx" },
+							{ "ivpu_job", "job_id" },     { "ivpu_job", "cmdq_id" } };
+	enum { OWNER, OWNER_CONTEXT, CONTEXT_ID, ENGINE, ID, QUEUE, MEMBERS };
+	uint32_t offsets[MEMBERS] = { 0 };
 
-	if (!job_name_is_unique() || module_types_find_members(NPU_DRIVER, members, MEMBERS, offsets))
+	if (!job_name_is_unique() || (module_types_find_members(NPU_DRIVER, members, MEMBERS, offsets) &&
+				      module_types_find_members(NPU_DRIVER, members, QUEUE, offsets)))
 		return false;
 	skeleton->rodata->job_offsets.owner = offsets[OWNER];
 	skeleton->rodata->job_offsets.context = offsets[OWNER_CONTEXT] + offsets[CONTEXT_ID];
 	skeleton->rodata->job_offsets.engine = offsets[ENGINE];
 	skeleton->rodata->job_offsets.id = offsets[ID];
+	skeleton->rodata->job_offsets.queue = offsets[QUEUE];
 	return true;
 }
 

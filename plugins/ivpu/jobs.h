@@ -20,8 +20,12 @@ struct ring_buffer;
 
 /* Called for each job when it is submitted. owner: the context, or the process if the context is not known. */
 typedef void jobs_begun_callback(void *context, uint32_t owner, uint64_t time);
-/* Called for each job when it has ended, besides emitting its record. thread_name: "" if not known. */
-typedef void jobs_done_callback(void *context, const struct iaprof_record_job *job, const char *thread_name);
+/*
+ * Called for each job when it has ended, besides emitting its record. run_time: of busy_engines_add(). thread_name: ""
+ * if not known.
+ */
+typedef void jobs_done_callback(void *context, const struct iaprof_record_job *job, uint64_t run_time,
+				const char *thread_name);
 
 /* Submission time of the most recently submitted job that has ended, by context. */
 struct ended_context {
@@ -47,6 +51,12 @@ struct jobs {
 	bool is_raw; /* the tracepoint's arguments are read */
 	KEYED_ARRAY(struct ended_context) ended;
 	struct busy_times engines[BUSY_ENGINES];
+	struct command_queues queues;
+	struct {
+		uint64_t begin, end;               /* when the driver's counter of busy time was read; end 0: not yet */
+		struct busy_times busy;            /* in which there was a job, of any process, between begin and end */
+		uint64_t driver_begin, driver_end; /* ns, the counter */
+	} compared;
 	struct {
 		uint64_t time, ring_full, map_full, unreturned, unended, too_many, missed;
 	} reported;         /* losses, and the time of their last report */

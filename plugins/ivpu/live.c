@@ -115,11 +115,11 @@ static void job_has_begun(void *context, uint32_t owner, uint64_t time)
 	live_statistics_add_job(&live->statistics, &(struct live_job){ .time = time, .owner = owner });
 }
 
-static void job_is_over(void *context, const struct iaprof_record_job *job, const char *thread_name)
+static void job_is_over(void *context, const struct iaprof_record_job *job, uint64_t run_time, const char *thread_name)
 {
 	struct live *live = context;
 
-	live_use_add_job(&live->use, job, thread_name);
+	live_use_add_job(&live->use, job, run_time, thread_name);
 	if (job->state == IAPROF_JOB_IN_FLIGHT)
 		return;
 	live_statistics_add_job(&live->statistics, &(struct live_job){ .time = job->header.time, .has_ended = true });
@@ -247,6 +247,13 @@ static void user_add(void *context, uint32_t pid)
 	bpf_map_update_elem(bpf_map__fd(live->probes.skeleton->maps.npu_users), &pid, &one, BPF_ANY);
 }
 
+/* Reads the driver's counter of busy time, with which the jobs are compared. Its time stays 0 if it cannot be read. */
+static void busy_time_read(const struct live *live, uint64_t *time, uint64_t *busy_time)
+{
+	if (live->has_jobs && device_counters_busy_time(&live->usage, busy_time))
+		*time = live->host->clock(live->host);
+}
+
 int live_start(const struct iaprof_host *host, void *instance)
 {
 	struct live *live = instance;
@@ -265,6 +272,7 @@ int live_start(const struct iaprof_host *host, void *instance)
 		return result;
 	if (live->has_jobs && jobs_start(&live->jobs))
 		jobs_omit(live);
+	busy_time_read(live, &live->jobs.compared.begin, &live->jobs.compared.driver_begin);
 	result = live->layers.host ? layers_start(&live->layers) : 0;
 	if (result)
 		return result;
@@ -349,6 +357,7 @@ int live_stop(const struct iaprof_host *host, void *instance)
 	if (!live->started)
 		return 0;
 	int result = layers_turn(&live->layers);
+	busy_time_read(live, &live->jobs.compared.end, &live->jobs.compared.driver_end);
 	if (result == 0 && live->has_jobs)
 		result = jobs_stop(&live->jobs);
 	if (result == 0)
@@ -369,6 +378,7 @@ int live_finish(const struct iaprof_host *host, void *instance)
 	struct npu_report report = { .statistics = live_statistics_result(&live->statistics),
 				     .overview = &live->statistics.overview,
 				     .use = &live->use.use,
+				     .queues = &live->jobs.queues,
 				     .limits = &live->options.limits };
 	struct ivpu_statistics *statistics = &report.statistics;
 
@@ -391,6 +401,11 @@ int live_finish(const struct iaprof_host *host, void *instance)
 	if (live->usage.failures)
 		host->log(host, IAPROF_LOG_WARNING, "cannot read the NPU's sysfs files: %" PRIu64 " failures",
 			  live->usage.failures);
+	/* A module that was loaded again counts from 0. */
+	if (live->jobs.compared.begin && live->jobs.compared.driver_end > live->jobs.compared.driver_begin) {
+		report.busy.traced = busy_times_total(&live->jobs.compared.busy);
+		report.busy.driver = live->jobs.compared.driver_end - live->jobs.compared.driver_begin;
+	}
 	live->statistics.overview.hot_functions_left_out = live->list.left_out;
 	for (uint32_t i = 0; i < live->list.count; i++)
 		if (live->functions[i].known && live->functions[i].known->family == IVPU_FAMILY_OTHER)

@@ -133,9 +133,10 @@ void live_use_add(struct live_use *live, const struct ivpu_function *function, c
 		live->use.phases[phase].elapsed += calls->self_duration;
 }
 
-void live_use_add_job(struct live_use *live, const struct iaprof_record_job *job, const char *thread_name)
+void live_use_add_job(struct live_use *live, const struct iaprof_record_job *job, uint64_t run_time,
+		      const char *thread_name)
 {
-	npu_use_add_job(&live->use, job);
+	npu_use_add_job(&live->use, job, run_time);
 	if (*thread_name && npu_use_knows(&live->use, job->pid))
 		npu_use_name(&live->use, job->pid, thread_name);
 	if (job->queued && job->state != IAPROF_JOB_IN_FLIGHT)

@@ -18,10 +18,11 @@ struct live_use {
 void live_use_add(struct live_use *live, const struct ivpu_function *function, const struct calls *calls,
 		  const struct call_place *place);
 /*
- * Adds a job that has ended. Jobs are added in the order of their ends. thread_name: the name of a process that has
- * exited before its name was read; "" if not known.
+ * Adds a job that has ended. Jobs are added in the order of their ends. run_time: of busy_engines_add(). thread_name:
+ * the name of a process that has exited before its name was read; "" if not known.
  */
-void live_use_add_job(struct live_use *live, const struct iaprof_record_job *job, const char *thread_name);
+void live_use_add_job(struct live_use *live, const struct iaprof_record_job *job, uint64_t run_time,
+		      const char *thread_name);
 /* Reads the memory of the NPU's users. */
 void live_use_read_memory(struct live_use *live);
 /* Divides the length of the run (ns) among the phases: what no other phase has is idle. */

@@ -34,6 +34,7 @@ struct submission {
 	__u64 time;
 	__u32 context;
 	__u32 engine;
+	__u32 queue;
 };
 
 /*
@@ -75,10 +76,12 @@ static __always_inline __u32 aborted_flag(void)
 	return bpf_map_lookup_elem(&aborting, &tid) ? JOB_IS_ABORTED : 0;
 }
 
-static __always_inline void submission_begin(__u32 context, __u32 engine)
+static __always_inline void submission_begin(__u32 context, __u32 engine, __u32 queue)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct submission submission = { .time = bpf_ktime_get_ns(), .context = context, .engine = engine };
+	struct submission submission = {
+		.time = bpf_ktime_get_ns(), .context = context, .engine = engine, .queue = queue
+	};
 	if (from_functions && bpf_map_lookup_elem(&submissions, &tid))
 		increment(&totals.unreturned);
 	bpf_map_update_elem(&submissions, &tid, &submission, BPF_ANY);
@@ -94,7 +97,7 @@ static __always_inline void job_end_send(__u32 id, struct job_event *job, __u64 
 }
 
 /* Called on the submitting thread. */
-static __always_inline void job_submitted(__u32 context, __u32 engine, __u32 id)
+static __always_inline void job_submitted(__u32 context, __u32 engine, __u32 id, __u32 queue)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
 	__u32 tid = (__u32)thread;
@@ -106,6 +109,7 @@ static __always_inline void job_submitted(__u32 context, __u32 engine, __u32 id)
 		.engine = engine,
 		.pid = thread >> 32,
 		.tid = tid,
+		.queue = queue,
 		.queued = bpf_ktime_get_ns(),
 	};
 	bpf_get_current_comm(job.name, sizeof job.name);
@@ -158,15 +162,15 @@ static __always_inline __u32 field_read(const void *record, __u32 offset)
 	return value;
 }
 
-static __always_inline void job_traced(const char *name, __u32 context, __u32 engine, __u32 id)
+static __always_inline void job_traced(const char *name, __u32 context, __u32 engine, __u32 id, __u32 queue)
 {
 	char text[8] = "";
 
 	bpf_probe_read_kernel_str(text, sizeof text, name);
 	if (text[0] == 'c' && text[1] == 'r')
-		submission_begin(context, engine);
+		submission_begin(context, engine, 0);
 	else if (text[0] == 's' && text[1] == 'u')
-		job_submitted(context, engine, id);
+		job_submitted(context, engine, id, queue);
 	else if (text[0] == 'd' && text[1] == 'o')
 		job_ended(context, id, aborted_flag());
 	else if (text[0] == 'a' && text[1] == 'b')
@@ -185,7 +189,7 @@ int job_trace(void *record)
 
 	bpf_probe_read_kernel(&name, sizeof name, record + offset_event);
 	job_traced(name, field_read(record, offset_context), field_read(record, offset_engine),
-		   field_read(record, offset_id));
+		   field_read(record, offset_id), 0);
 	return 0;
 }
 
@@ -200,7 +204,8 @@ int job_trace_raw(struct bpf_raw_tracepoint_args *arguments)
 
 	bpf_probe_read_kernel(&owner, sizeof owner, job + job_offsets.owner);
 	job_traced((const char *)arguments->args[0], field_read(owner, job_offsets.context),
-		   field_read(job, job_offsets.engine), field_read(job, job_offsets.id));
+		   field_read(job, job_offsets.engine), field_read(job, job_offsets.id),
+		   job_offsets.queue ? field_read(job, job_offsets.queue) : 0);
 	return 0;
 }
 
@@ -238,17 +243,15 @@ int job_over(struct pt_regs *registers)
 SEC("kprobe")
 int BPF_KPROBE(submit_begin, void *device, const void *data)
 {
-	__u32 engine = 0;
-	bpf_probe_read_kernel(&engine, sizeof engine, data + 12);
-	submission_begin(0, engine);
+	submission_begin(0, field_read(data, 12), 0);
 	return 0;
 }
 
-/* Command queues belong to the compute engine. */
+/* data: struct drm_ivpu_cmdq_submit, with the queue at offset 12. Queues belong to the compute engine. */
 SEC("kprobe")
-int queue_submit_begin(struct pt_regs *registers)
+int BPF_KPROBE(queue_submit_begin, void *device, const void *data)
 {
-	submission_begin(0, 0);
+	submission_begin(0, 0, field_read(data, 12));
 	return 0;
 }
 
@@ -265,6 +268,7 @@ int BPF_KRETPROBE(submit_end, int result)
 		.type = JOB_EVENT_SUBMIT,
 		.flags = target_flag(thread >> 32),
 		.engine = submission->engine,
+		.queue = submission->queue,
 		.pid = thread >> 32,
 		.tid = tid,
 		.submitted = submission->time,

@@ -27,7 +27,7 @@ static void add_job(uint32_t context, uint64_t submitted, uint64_t queued, uint6
 					       .pid = 12,
 					       .context = context,
 					       .state = IAPROF_JOB_DONE };
-	live_use_add_job(&live, &job, "worker");
+	live_use_add_job(&live, &job, ended > queued ? ended - queued : 0, "worker");
 }
 
 static void add_calls(const char *function, enum ivpu_phase phase, bool begins, uint64_t duration, uint64_t self)
@@ -88,6 +88,73 @@ TEST(jobs_share_the_time_of_an_engine)
 		ck_assert_uint_eq(busy_times_add(&times, jobs[i].begin, jobs[i].end), jobs[i].part);
 		ck_assert_uint_eq(busy_times_total(&times), jobs[i].total);
 	}
+}
+
+static struct command_queues queues;
+
+static uint64_t end_job(uint32_t owner, uint32_t queue, uint64_t queued, uint64_t ended)
+{
+	return command_queues_end(&queues, &(struct command_queue_key){ owner, 0, queue }, queued, ended);
+}
+
+static void queue_job(uint32_t owner, uint32_t queue, uint64_t queued)
+{
+	command_queues_submit(&queues, &(struct command_queue_key){ owner, 0, queue }, queued);
+}
+
+/* Jobs of a queue run one after the other. */
+TEST(a_job_starts_when_it_is_first_in_its_queue)
+{
+	queues = (struct command_queues){ 0 };
+	for (uint64_t queued = 10; queued <= 12; queued++)
+		queue_job(2, 1, queued);
+	ck_assert_uint_eq(end_job(2, 1, 10, 20), 10);
+	ck_assert_uint_eq(end_job(2, 1, 11, 30), 20); /* of a burst */
+	ck_assert_uint_eq(end_job(2, 1, 12, 40), 30);
+	ck_assert_uint_eq(end_job(2, 1, 50, 60), 50); /* after a pause */
+	ck_assert_uint_eq(end_job(3, 1, 60, 70), 60); /* the same number in another context: another queue */
+	ck_assert_uint_eq(end_job(2, 1, 75, 74), 74); /* ended before it was traced as queued */
+	ck_assert_uint_eq(end_job(2, 1, 80, 90), 80);
+	ck_assert_uint_eq(end_job(2, 1, 0, 95), 0);
+	ck_assert_uint_eq(queues.jobs, 7);
+	ck_assert_uint_eq(queues.unknown, 0);
+}
+
+/* Which of several queues the device works on is not known, neither of the job that ends first nor of the others. */
+TEST(a_job_beside_another_queue_has_no_known_start)
+{
+	queues = (struct command_queues){ 0 };
+	queue_job(2, 1, 10);
+	queue_job(2, 2, 12);
+	queue_job(2, 2, 13);
+	ck_assert_uint_eq(end_job(2, 2, 12, 20), 0); /* the first queue has a job in flight */
+	ck_assert_uint_eq(end_job(2, 2, 13, 30), 0);
+	ck_assert_uint_eq(end_job(2, 1, 10, 40), 0); /* the second one has none any more, but had */
+	ck_assert_uint_eq(end_job(2, 2, 45, 50), 45);
+	/* Another engine does not matter. */
+	command_queues_submit(&queues, &(struct command_queue_key){ 2, 1, 3 }, 55);
+	ck_assert_uint_eq(end_job(2, 2, 56, 60), 56);
+	/* A job that another one with the same key overtook: the driver has more queues than are known. */
+	queue_job(4, 0, 70);
+	ck_assert_uint_eq(end_job(4, 0, 71, 80), 71);
+	ck_assert_uint_eq(end_job(4, 0, 70, 90), 0);
+	ck_assert_uint_eq(end_job(4, 0, 95, 99), 95);
+	ck_assert_uint_eq(queues.jobs, 8);
+	ck_assert_uint_eq(queues.unknown, 4);
+}
+
+TEST(the_queue_that_was_unused_longest_gives_way)
+{
+	queues = (struct command_queues){ 0 };
+	for (uint32_t i = 1; i <= COMMAND_QUEUES_MAX + 1; i++)
+		end_job(2, i, 10 * i, 10 * i + 5);
+	ck_assert_uint_eq(queues.count, COMMAND_QUEUES_MAX);
+	/* The second queue is kept, and knows its last job; the first one is not. */
+	uint64_t end = 10 * (COMMAND_QUEUES_MAX + 1) + 5;
+	ck_assert_uint_eq(queues.queues[0].key.id, COMMAND_QUEUES_MAX + 1);
+	ck_assert_uint_eq(queues.queues[1].ended, 25);
+	ck_assert_uint_eq(end_job(2, 2, end + 1, end + 2), end + 1);
+	ck_assert_uint_eq(queues.count, COMMAND_QUEUES_MAX);
 }
 
 /* A boot has the time of its outermost call; what is called in it adds nothing. */

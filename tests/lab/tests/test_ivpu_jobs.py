@@ -142,35 +142,68 @@ def a_job_in_flight():
     equal([(row['kind'], number(row, 'pid')) for row in jobs], [('in-flight', pid)], 'jobs')
 
 
-def jobs_wait_for_each_other(mode):
-    """Two at once: the first ends after 30 ms, the second 30 ms later -> how long the device had each, and what lies
-    between their ends, in ms."""
-    text = (SCENARIOS / 'steady.txt').read_text()
+def busy_time():
+    """What the driver counts: the double adds up when its list of jobs is not empty -> ns"""
+    return int((npu_double.STATUS.parent.parent / 'npu_busy_time_us').read_text(encoding='ascii')) * 1000
+
+
+def union(intervals):
+    total = until = 0
+    for begin, end in sorted(intervals):
+        total += max(0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
+def finding(rows, name):
+    return [row for row in rows['finding'] if row['name'] == name]
+
+
+def play_burst(text):
+    """Plays a scenario a second time, with the NPU's programs in memory -> the rows of its jobs, all rows. The driver's
+    counter grows by as much as there is between the beginning and the end of any job."""
+    pathlib.Path('burst.txt').write_text(text, encoding='ascii')
+    subprocess.run([PLAYER, '--load', 'burst.txt'], check=True, stdout=subprocess.DEVNULL)
+    wait_until_asleep()
+    before = busy_time()
+    subprocess.run([*iaprof(), '--', PLAYER, 'burst.txt'], check=True, stdout=subprocess.DEVNULL)
+    wait_until_asleep()
+    counted, rows = busy_time() - before, profiler.read_rows()
+    jobs = jobs_of(rows)
+    (note,) = finding(rows, 'npu-job-coverage')
+    print(f'# busy for {counted / MILLISECOND:.2f} ms; {note["text"]}')
+    check(note['kind'] == 'note' and abs(float(note['value']) - 100) <= 2, f'{note}')
+    stated = float(re.search(r"for ([0-9.]+) ms by the driver's counter", note['text'])[1])
+    check(abs(stated - counted / MILLISECOND) <= 0.02 * stated, f'not {counted} ns: {note}')
+    if all(row['value'] for row in jobs):
+        traced = union((number(row, 'time') - number(row, 'value'), number(row, 'time')) for row in jobs)
+        check(abs(traced - counted) <= 0.02 * counted, f'{traced} ns by jobs, {counted} ns by the driver')
+    return jobs, rows
+
+
+BURST = 4
+
+
+def jobs_of_a_burst_follow_each_other():
+    """Four at once: the device needs 30 ms for each, and a job has it when the one before is over."""
+    text = (SCENARIOS / 'steady.txt').read_text(encoding='ascii')
     # The first job's, and that of the others.
     tree, rest = re.findall(r'^ioctl SUBMIT times \d+\n(?: .*\n)+', text, re.MULTILINE)
-    text = text.replace(rest, '')
-    trees = (tree.replace('after 2ms', f'after {end}ms') for end in (30, 60))
-    steps = ['open', 'bo_create first 4K', 'bo_create second 4K', 'submit first', 'submit second', 'wait first',
-             'wait second', 'close']
-    pathlib.Path('pair.txt').write_text(
-        f'set sched_mode {mode}\n' + text[:text.index('process ')].replace(tree, ''.join(trees)) +
-        'process pair\n' + ''.join(f'    {step}\n' for step in steps))
-    subprocess.run([PLAYER, '--load', 'pair.txt'], check=True, stdout=subprocess.DEVNULL)
-    wait_until_asleep()
-    subprocess.run([*iaprof(), '--', PLAYER, 'pair.txt'], check=True, stdout=subprocess.DEVNULL)
-    jobs = jobs_of(profiler.read_rows())
-    times = [number(row, 'value') / MILLISECOND for row in jobs]
-    print(f'# {mode}: {times}')
-    check(len(jobs) == 2, f'{jobs}')
-    between = (number(jobs[1], 'time') - number(jobs[0], 'time')) / MILLISECOND
-    return *times, between
-
-
-def jobs_of_an_engine_have_it_in_turns():
-    # The second has it when the first is over, and not since it was queued, 60 ms before its end.
+    trees = ''.join(tree.replace('after 2ms', f'after {30 * (i + 1)}ms') for i in range(BURST))
+    names = [f'buffer{i}' for i in range(BURST)]
+    steps = ['open', *(f'bo_create {name} 4K' for name in names), *(f'submit {name}' for name in names),
+             *(f'wait {name}' for name in names), 'close']
+    text = text.replace(rest, '').replace(tree, trees)
     for mode in 'OS', 'HW':
-        first, second, between = jobs_wait_for_each_other(mode)
-        check(25 <= first and abs(second - between) <= 0.001, f'{mode}: {first}, {second}, {between}')
+        jobs, rows = play_burst(f'set sched_mode {mode}\n' + text[:text.index('process ')] + 'process burst\n' +
+                                ''.join(f'    {step}\n' for step in steps))
+        times = [number(row, 'value') / MILLISECOND for row in jobs]
+        ends = [number(row, 'time') / MILLISECOND for row in jobs]
+        between = [end - begin for begin, end in zip(ends, ends[1:])]
+        print(f'# {mode}: {times}')
+        check(len(jobs) == BURST and 25 <= times[0], f'{jobs}')
+        check(all(abs(time - gap) <= 0.001 for time, gap in zip(times[1:], between)), f'{mode}: {times}, {between}')
+        equal(finding(rows, 'npu-unknown-starts'), [], 'findings')
 
 
 # What ends a job, and what aborts those of a context, by release: the last is of 6.11 to 6.14.
@@ -195,6 +228,31 @@ def jobs_of_command_queues():
         '    queue_destroy other\n    close\n', encoding='ascii')
     _, jobs = play_and_compare('queues.txt')
     equal(len(jobs), 40, 'jobs')
+
+
+def queues_at_once():
+    """A job of 90 ms in a queue, and two of 30 ms in another: which of them the device works on is not known."""
+    (interrupt,) = re.findall(r'^interrupt job_done\n(?: .*\n)+', DONE, re.MULTILINE)
+    (thread,) = re.findall(r'^thread job_done\n(?: .*\n)+', DONE, re.MULTILINE)
+    done = DONE.replace(interrupt, '').replace(thread, '') + ''.join(
+        (interrupt + thread).replace('job_done\n', f'{name}_done\n').replace('job done', f'job done queue {queue}')
+        for queue, name in ((1, 'long'), (2, 'short')))
+    submits = ''.join(f'ioctl CMDQ_SUBMIT times 1\n    ivpu_cmdq_submit_ioctl\n        ivpu_rpm_get\n        job submit\n'
+                      f'        start {event}_done after {end}ms\n'
+                      for event, end in (('long', 90), ('short', 30), ('short', 60)))
+    names = 'first', 'second', 'third'
+    steps = ['open', *(f'bo_create {name} 4K' for name in names), 'queue_create one', 'queue_create other',
+             'queue_submit one first', 'queue_submit other second', 'queue_submit other third',
+             *(f'wait {name} status 0' for name in names), 'queue_destroy one', 'queue_destroy other', 'close']
+    jobs, rows = play_burst('ioctl CMDQ_CREATE\n    ivpu_cmdq_create_ioctl\n' + submits + done + 'process queues\n' +
+                            ''.join(f'    {step}\n' for step in steps))
+    times = [number(row, 'duration') / MILLISECOND for row in jobs]
+    print(f'# {times}')
+    # In the order of their ends: the second, the third, the first.
+    check(len(jobs) == 3 and all(time >= end - 5 for time, end in zip(times, (30, 60, 90))), f'{jobs}')
+    equal([row['value'] for row in jobs], ['', '', ''], 'times on the device, which are not known')
+    (note,) = finding(rows, 'npu-unknown-starts')
+    equal(float(note['value']), 3, note['text'])
 
 
 def a_context_that_is_aborted():
@@ -222,10 +280,10 @@ def main():
         wait_until_asleep()
         subprocess.run(['rmmod', 'intel_vpu'], check=True)
         npu_double.load('generation=6.12')
-    of_new = () if IS_OLD else (jobs_of_command_queues,)
+    of_new = () if IS_OLD else (jobs_of_command_queues, queues_at_once)
     return run([(f'{WAY}: {case.__name__.replace("_", " ")}', after_sleep(case)) for case in
                 (steady_load, two_processes, a_hang, a_context_that_is_aborted, *of_new, only_the_command, a_job_in_flight,
-                 jobs_of_an_engine_have_it_in_turns)],
+                 jobs_of_a_burst_follow_each_other)],
                long={'two processes', 'a context that is aborted', 'jobs of command queues', 'a job in flight'})
 
 

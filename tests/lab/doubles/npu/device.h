@@ -129,9 +129,12 @@ struct ivpu_bo {
 	bool internal;
 };
 
+#define COMMAND_QUEUES_MAX 255
+
 struct ivpu_job {
 	struct list_head link;
 	struct ivpu_file_priv *file_priv;
+	u32 cmdq_id; /* 0: not of a queue that the program created */
 	u32 job_id;
 	u32 engine_idx;
 	u32 bo_count;
@@ -161,10 +164,11 @@ struct ivpu_bo *double_buffer_create(struct ivpu_device *vdev, struct ivpu_mmu_c
 void double_buffer_free(struct ivpu_bo *bo);
 
 /* job.c */
-struct ivpu_job *double_job_create(struct drm_file *file, const u32 *handles, u32 count, u32 offset, u32 engine);
+struct ivpu_job *double_job_create(struct drm_file *file, const u32 *handles, u32 count, u32 offset, u32 engine,
+				   u32 queue);
 int double_job_submit(struct ivpu_job *job);
 void double_job_discard(struct ivpu_job *job);
-bool double_job_finish(struct ivpu_device *vdev, u32 status);
+bool double_job_finish(struct ivpu_device *vdev, u32 queue, u32 status);
 void double_job_abort_all(struct ivpu_device *vdev);
 void double_job_free_work(struct work_struct *work);
 u64 double_busy_time_us(struct ivpu_device *vdev);

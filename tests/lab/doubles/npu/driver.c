@@ -179,7 +179,7 @@ void double_remove(struct pci_dev *pdev)
 	drm_dev_unplug(&vdev->drm);
 	double_events_stop(vdev);
 	/* double_job_submit() takes none any more. */
-	while (double_job_finish(vdev, DRM_IVPU_JOB_STATUS_ABORTED))
+	while (double_job_finish(vdev, 0, DRM_IVPU_JOB_STATUS_ABORTED))
 		;
 	flush_work(&vdev->free_jobs);
 	pm_runtime_get_sync(&pdev->dev);

@@ -10,7 +10,6 @@
 #include "play.h"
 
 #define JOB_MAX_BUFFER_COUNT 65535
-#define COMMAND_QUEUES_MAX 255
 #define BO_FLAGS                                                                                                       \
 	(DRM_IVPU_BO_SHAVE_MEM | DRM_IVPU_BO_MAPPABLE | DRM_IVPU_BO_DMA_MEM | DRM_IVPU_BO_READ_ONLY |                  \
 	 DRM_IVPU_BO_CACHE_MASK)
@@ -205,7 +204,7 @@ static notrace int bo_wait(struct double_player *player, struct drm_ivpu_bo_wait
 }
 
 static notrace int job_new(struct double_player *player, struct drm_file *file, u64 address, u32 count, u32 offset,
-			   u32 engine)
+			   u32 engine, u32 queue)
 {
 	struct ivpu_job *job;
 	u32 *handles;
@@ -215,7 +214,7 @@ static notrace int job_new(struct double_player *player, struct drm_file *file, 
 	handles = vmemdup_array_user(u64_to_user_ptr(address), count, sizeof(*handles));
 	if (IS_ERR(handles))
 		return PTR_ERR(handles);
-	job = double_job_create(file, handles, count, offset, engine);
+	job = double_job_create(file, handles, count, offset, engine, queue);
 	kvfree(handles);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
@@ -230,7 +229,7 @@ static notrace int submit(struct double_player *player, struct drm_ivpu_submit *
 		return -EINVAL;
 	if (args->priority > DRM_IVPU_JOB_PRIORITY_REALTIME)
 		return -EINVAL;
-	return job_new(player, file, args->buffers_ptr, args->buffer_count, args->commands_offset, args->engine);
+	return job_new(player, file, args->buffers_ptr, args->buffer_count, args->commands_offset, args->engine, 0);
 }
 
 static notrace int queue_create(struct double_player *player, struct drm_ivpu_cmdq_create *args, struct drm_file *file)
@@ -258,7 +257,7 @@ static notrace int queue_submit(struct double_player *player, struct drm_ivpu_cm
 	if (!args->cmdq_id || !xa_load(&file_priv->command_queues, args->cmdq_id))
 		return -EINVAL;
 	return job_new(player, file, args->buffers_ptr, args->buffer_count, args->commands_offset,
-		       DRM_IVPU_ENGINE_COMPUTE);
+		       DRM_IVPU_ENGINE_COMPUTE, args->cmdq_id);
 }
 
 HANDLER(ivpu_get_param_ioctl, DRM_IVPU_GET_PARAM, get_param)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Jobs: from submission to completion, and who waits for them. The hardware does them in the order of submission. */
+/* Jobs: from submission to completion, and who waits for them. The hardware does those of a queue in the order of
+ * submission. */
 #include <linux/slab.h>
 #include <drm/drm_utils.h>
 #include "play.h"
@@ -8,7 +9,8 @@
 /* A job's identifier: bits 7:0 count in the context, the others are the context (JOB_ID_*_MASK, ivpu_job.h). */
 #define JOBS_OF_CONTEXT 256
 
-struct ivpu_job *double_job_create(struct drm_file *file, const u32 *handles, u32 count, u32 offset, u32 engine)
+struct ivpu_job *double_job_create(struct drm_file *file, const u32 *handles, u32 count, u32 offset, u32 engine,
+				   u32 queue)
 {
 	struct ivpu_file_priv *file_priv = file->driver_priv;
 	struct ivpu_device *vdev = file_priv->vdev;
@@ -21,6 +23,7 @@ struct ivpu_job *double_job_create(struct drm_file *file, const u32 *handles, u3
 		return ERR_PTR(-ENOMEM);
 	INIT_LIST_HEAD(&job->link);
 	job->engine_idx = engine;
+	job->cmdq_id = queue;
 	job->file_priv = file_priv;
 	kref_get(&file_priv->ref);
 	trace_job("create", job);
@@ -115,14 +118,23 @@ int double_job_submit(struct ivpu_job *job)
 	return ret;
 }
 
-/* The oldest job is over. false: there was none. May be called in an interrupt. */
-bool double_job_finish(struct ivpu_device *vdev, u32 status)
+/* The oldest job, or that of a queue. NULL: there is none. */
+static struct ivpu_job *job_oldest(struct ivpu_device *vdev, u32 queue)
+{
+	struct ivpu_job *job;
+
+	list_for_each_entry(job, &vdev->jobs, link) if (!queue || job->cmdq_id == queue) return job;
+	return NULL;
+}
+
+/* The oldest job, of a queue if it is not 0, is over. false: there was none. May be called in an interrupt. */
+bool double_job_finish(struct ivpu_device *vdev, u32 queue, u32 status)
 {
 	struct ivpu_job *job;
 	unsigned long flags;
 
 	spin_lock_irqsave(&vdev->job_lock, flags);
-	job = list_first_entry_or_null(&vdev->jobs, struct ivpu_job, link);
+	job = job_oldest(vdev, queue);
 	if (job) {
 		list_del(&job->link);
 		if (list_empty(&vdev->jobs))
@@ -156,7 +168,7 @@ void double_job_abort_all(struct ivpu_device *vdev)
 	spin_lock_irqsave(&vdev->job_lock, flags);
 	count = list_count_nodes(&vdev->jobs);
 	spin_unlock_irqrestore(&vdev->job_lock, flags);
-	while (count-- && double_job_finish(vdev, DRM_IVPU_JOB_STATUS_ABORTED))
+	while (count-- && double_job_finish(vdev, 0, DRM_IVPU_JOB_STATUS_ABORTED))
 		;
 }
 

@@ -227,7 +227,7 @@ static void statement(struct double_frame *frame, const struct double_node *node
 		job_submit(player);
 		break;
 	case NODE_JOB_DONE:
-		double_job_finish(vdev, DRM_IVPU_JOB_STATUS_SUCCESS);
+		double_job_finish(vdev, node->arguments[0], DRM_IVPU_JOB_STATUS_SUCCESS);
 		break;
 	case NODE_JOB_ABORT:
 		double_job_abort_all(vdev);

@@ -217,7 +217,13 @@ static int job_statement(struct parser *parser, struct double_node *node, char *
 			return FAIL(parser, "job submit belongs below SUBMIT and CMDQ_SUBMIT");
 		node->kind = NODE_JOB_SUBMIT;
 	} else if (what && !strcmp(what, "done")) {
+		const char *key = parse_word(&line);
+
 		node->kind = NODE_JOB_DONE;
+		if (key && strcmp(key, "queue"))
+			return FAIL(parser, "job done [queue N]");
+		if (key && parse_number(parser, parse_word(&line), 1, COMMAND_QUEUES_MAX, &node->arguments[0]))
+			return -EINVAL;
 	} else if (what && !strcmp(what, "abort")) {
 		node->kind = NODE_JOB_ABORT;
 	} else {
