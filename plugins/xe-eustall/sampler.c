@@ -135,6 +135,7 @@ static int rows_take(struct sampler *sampler, size_t count)
 static int rows_read(struct sampler *sampler)
 {
 	for (unsigned reads = 0; sampler->state == SAMPLER_OPEN && reads < READS_PER_TURN; reads++) {
+		uint64_t polled = activity_polled(sampler->sampling->activity, sampler->sampling->open);
 		uint64_t before = sampler_now(sampler);
 		ssize_t size = read(sampler->stream, sampler->sampling->rows, sampler->sampling->rows_size);
 		int result = 0;
@@ -144,6 +145,7 @@ static int rows_read(struct sampler *sampler)
 			result = rows_take(sampler, (size_t)size / ROW_SIZE);
 		} else if (size == 0 || errno == EAGAIN) {
 			sampler->complete = before;
+			sampler->polled = polled;
 			return 0;
 		} else if (errno == EIO) {
 			overflow_note(sampler); /* the next read returns the available rows */

@@ -24,6 +24,7 @@ struct sampling {
 	void *rows; /* buffer for one read() */
 	size_t rows_size;
 	uint64_t latch_age; /* see stream_latch_age() */
+	uint32_t open;      /* streams that deliver rows */
 	uint64_t subsample;
 	struct rate_choice rate;
 	double budget;   /* share of one CPU for rate=auto */
@@ -70,6 +71,7 @@ struct sampler {
 
 	uint64_t enabled;  /* when sampling last started */
 	uint64_t complete; /* when a read() last found no more rows: all earlier rows have been read */
+	uint64_t polled;   /* activity_polled() before that read(); 0: not known */
 	uint64_t begin;    /* start of the fold's interval */
 	uint64_t end;      /* when the newest row in the fold was read */
 	uint64_t newest;   /* when a row was last read, or sampling started */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "activity.h"
 #include "sampler_stream.h"
 #include "stream.h"
 
@@ -14,7 +15,7 @@
 
 uint64_t sampler_latched(const struct sampler *sampler)
 {
-	uint64_t latch = sampler->complete - sampler->sampling->latch_age;
+	uint64_t latch = sampler->polled ? sampler->polled : sampler->complete - sampler->sampling->latch_age;
 
 	return latch > sampler->enabled && latch < sampler->complete ? latch : sampler->enabled;
 }
@@ -58,6 +59,8 @@ void sampler_stream_close(struct sampler *sampler)
 void sampler_begin(struct sampler *sampler, uint64_t now)
 {
 	sampler->complete = sampler->enabled = sampler->newest = now;
+	sampler->polled = 0;
+	activity_forget_polls(sampler->sampling->activity);
 	sampler->problem_logged = false;
 	if (!sampler->fold.count)
 		sampler->begin = sampler->end = now;
@@ -101,6 +104,7 @@ void sampler_stream_break(struct sampler *sampler, enum sampler_state state)
 {
 	sampler->state = state;
 	sampler->broken = sampler_latched(sampler);
+	activity_forget_polls(sampler->sampling->activity);
 	sampler_stream_close(sampler);
 }
 

@@ -166,6 +166,9 @@ int sampling_thread_run(const struct iaprof_host *host, void *instance, const vo
 		bool ready =
 			wait_for_rows(self, now, next_change(self, next_flush < next_turn ? next_flush : next_turn));
 		uint64_t rows = rows_read(self);
+		self->sampling.open = 0;
+		for (size_t i = 0; i < self->sampler_count; i++)
+			self->sampling.open += self->samplers[i].state == SAMPLER_OPEN;
 		for (size_t i = 0; !result && i < self->sampler_count; i++)
 			result = sampler_read(&self->samplers[i]);
 		/* Do not spin on a stream that is readable but delivers no rows: the device may be going away. */

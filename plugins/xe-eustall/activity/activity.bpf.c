@@ -9,8 +9,10 @@
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <linux/errno.h>
+#include <linux/ptrace.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
 #include "bpf/gpu_job.bpf.h"
 #include "scheduler_event.h"
 
@@ -20,6 +22,8 @@ struct scheduler_totals totals = { 0 };
 const volatile bool record_jobs = false;
 /* Devices of which not all jobs are known; set by user space. */
 bool jobs_unknown[SCHEDULER_DEVICES] = { 0 };
+
+struct stream_polls stream_polls[SCHEDULER_STREAMS] = { 0 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -236,5 +240,27 @@ SEC("raw_tp")
 int job_done(struct bpf_raw_tracepoint_args *arguments)
 {
 	fence_advance((const void *)arguments->args[0], false);
+	return 0;
+}
+
+/*
+ * eu_stall_data_buf_poll_work_fn(work) of drivers/gpu/drm/xe/xe_eu_stall.c, which makes the rows of a stream readable.
+ * Should two new streams use the same entry, the next poll of the one that lost it finds another.
+ */
+SEC("kprobe")
+int BPF_KPROBE(stream_polled, __u64 work)
+{
+	for (__u32 i = 0; i < SCHEDULER_STREAMS; i++) {
+		struct stream_polls *polls = &stream_polls[i];
+		if (polls->work && polls->work != work)
+			continue;
+		if (!polls->work) {
+			polls->work = work;
+			polls->last = 0;
+		}
+		polls->before = polls->last;
+		polls->last = bpf_ktime_get_ns();
+		break;
+	}
 	return 0;
 }

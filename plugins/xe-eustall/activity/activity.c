@@ -450,6 +450,23 @@ int activity_record_idle(struct activity *activity)
 	return result ? read_failed(activity, result) : 0;
 }
 
+uint64_t activity_polled(const struct activity *activity, uint32_t streams)
+{
+#if ACTIVITY_HAS_BPF
+	if (activity->scheduler)
+		return scheduler_polled(activity->scheduler, streams);
+#endif
+	return 0;
+}
+
+void activity_forget_polls(struct activity *activity)
+{
+#if ACTIVITY_HAS_BPF
+	if (activity->scheduler)
+		scheduler_forget_polls(activity->scheduler);
+#endif
+}
+
 int activity_stop(struct activity *activity)
 {
 	int result = 0;

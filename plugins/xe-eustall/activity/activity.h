@@ -43,6 +43,10 @@ int activity_emit(struct activity *activity, uint64_t begin, uint64_t end);
  */
 int activity_record_idle(struct activity *activity);
 
+/* See scheduler_polled(); 0 also without the scheduler's tracepoints. */
+uint64_t activity_polled(const struct activity *activity, uint32_t streams);
+void activity_forget_polls(struct activity *activity);
+
 /* Emits the last jobs, and those that are running. Returns 0, or a negative errno after host->fail(). */
 int activity_stop(struct activity *activity);
 

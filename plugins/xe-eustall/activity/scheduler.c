@@ -25,6 +25,12 @@
 /* After this time, the jobs of an exited process are considered ended: their ends were missed. */
 #define STUCK_TIME UINT64_C(5000000000) /* ns */
 
+/*
+ * A stream that was not polled for so long was closed by another program, if there are enough others. Their ends are
+ * not traced.
+ */
+#define CLOSED_TIME UINT64_C(2000000000) /* ns */
+
 struct process_state {
 	struct scheduler_process key;
 	uint64_t state;
@@ -168,9 +174,45 @@ int scheduler_start(struct scheduler *scheduler)
 		result = program_attach(skeleton->progs.job_run, run_names, &skeleton->links.job_run);
 	if (result == 0)
 		result = program_attach(skeleton->progs.job_queue, queue_names, &skeleton->links.job_queue);
+	/* Optional: the Linux kernel may have no kprobes. */
+	if (result == 0)
+		skeleton->links.stream_polled = bpf_program__attach_kprobe(skeleton->progs.stream_polled, false,
+									   "eu_stall_data_buf_poll_work_fn");
+	scheduler->host->metadata(scheduler->host, "EU stall polls of the driver", "%s",
+				  skeleton->links.stream_polled ? "traced" : "not traced");
 	bpf_log_end(&log);
 	scheduler->time = scheduler->swept = scheduler->host->clock(scheduler->host);
 	return result;
+}
+
+/* Returns the oldest of the polls of streams that were polled after since, 0 if there are fewer streams than wanted. */
+static uint64_t polls_oldest(const struct scheduler *scheduler, uint32_t wanted, uint64_t since)
+{
+	uint64_t oldest = UINT64_MAX;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < SCHEDULER_STREAMS; i++) {
+		const struct stream_polls *polls = &scheduler->skeleton->bss->stream_polls[i];
+		uint64_t before = __atomic_load_n(&polls->before, __ATOMIC_RELAXED);
+		if (!before || __atomic_load_n(&polls->last, __ATOMIC_RELAXED) <= since)
+			continue;
+		count++;
+		oldest = before < oldest ? before : oldest;
+	}
+	return count && count >= wanted ? oldest : 0;
+}
+
+uint64_t scheduler_polled(const struct scheduler *scheduler, uint32_t streams)
+{
+	uint64_t now = scheduler->host->clock(scheduler->host);
+	uint64_t oldest = polls_oldest(scheduler, streams, now > CLOSED_TIME ? now - CLOSED_TIME : 0);
+
+	return oldest ? oldest : polls_oldest(scheduler, streams, 0);
+}
+
+void scheduler_forget_polls(struct scheduler *scheduler)
+{
+	memset(scheduler->skeleton->bss->stream_polls, 0, sizeof scheduler->skeleton->bss->stream_polls);
 }
 
 static struct process_state *process_find(struct scheduler *scheduler, const struct scheduler_process *key)

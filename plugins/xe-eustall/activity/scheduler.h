@@ -40,6 +40,14 @@ int scheduler_read_running_jobs(struct scheduler *scheduler, scheduler_job_callb
 /* Stops recording the jobs of a device, because not all of them are known. */
 void scheduler_ignore_jobs(struct scheduler *scheduler, uint32_t device);
 
+/*
+ * Returns a time before which the driver has made all rows of all streams readable: its last poll of each that has
+ * ended began then or later. 0 if that is not known: polls cannot be traced, or some stream was not polled twice.
+ */
+uint64_t scheduler_polled(const struct scheduler *scheduler, uint32_t streams);
+/* Forgets the polls of all streams, because one was enabled or replaced. */
+void scheduler_forget_polls(struct scheduler *scheduler);
+
 struct scheduler_totals;
 /* Returns the totals since the start. */
 void scheduler_totals_read(const struct scheduler *scheduler, struct scheduler_totals *totals);

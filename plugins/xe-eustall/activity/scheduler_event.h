@@ -65,6 +65,16 @@ struct scheduler_job {
 	__u32 pad;
 };
 
+/* Streams of EU stalls, of all GTs. */
+#define SCHEDULER_STREAMS 16u
+
+/* The last two polls of a stream by the driver, by its work item. Times are CLOCK_MONOTONIC ns. */
+struct stream_polls {
+	__u64 work; /* 0: a free entry */
+	__u64 last;
+	__u64 before; /* has ended, because a work item does not run twice at once */
+};
+
 /* Monotonic counters. */
 struct scheduler_totals {
 	__u64 jobs;         /* queued on a sampled device */

@@ -219,6 +219,27 @@ def overflows():
     check(finding['name'] == 'stall-overflow' and float(finding['value']) == 3, f'{finding}')
 
 
+def a_late_latch():
+    """The driver's worker has no time for a second: its next latch has rows of all of it, as their interval states."""
+    scenario('bmg', 'pace 5000', *some_rows('bmg', [0]))
+    run = Run()
+    time.sleep(0.5)
+    double.write('command', 'late 1500')
+    before = time.monotonic_ns()
+    double.write('command', 'start')
+    double.wait_until(lambda: 'player finished' in double.state(), 'rows')
+    after = time.monotonic_ns()
+    double.wait_until(double.rows_are_read, 'rows to be read')
+    run.end()
+    check(run.metadata()['EU stall polls of the driver'] == 'traced', f'{run.metadata()}')
+    times = [(int(row['begin']), int(row['time'])) for row in run.rows['stall-sample']]
+    read = min(end for _begin, end in times)
+    print(f'# rows of {(after - before) / 1e6:.0f} ms, read {(read - after) / 1e6:.0f} ms after the last')
+    check(times and read > after + 100e6, 'the latch was not late')
+    late = [(begin - before) / 1e6 for begin, _end in times if begin > before]
+    check(not late, f'intervals that begin after their rows: {late[:3]} ms')
+
+
 def a_reset_that_the_driver_reports():
     scenario('bmg', 'kernel 7.2', 'pace 2000', 'loop forever', *some_rows('bmg', [0]))
     run = Run()
@@ -446,7 +467,7 @@ def a_tiny_budget():
 
 
 # ptl has the rows of bmg; tests/unit/test_xe_query.c knows that, and computes the windows of a budget.
-sys.exit(run(named(pvc_with_two_gts, bmg_with_a_media_gt, ptl, cri, every_third_row, overflows,
+sys.exit(run(named(pvc_with_two_gts, bmg_with_a_media_gt, ptl, cri, every_third_row, overflows, a_late_latch,
                    a_reset_that_the_driver_reports, a_reset_without_report, a_reset_of_one_gt_without_report,
                    the_device_is_gone, somebody_else_samples, somebody_else_samples_one_gt, one_gt_cannot_begin,
                    several_others_sample, rights, what_is_refused, automatic_rate, a_tiny_budget),

@@ -162,6 +162,21 @@ static int command_play(struct xe_device *xe, const char *arguments)
 	return -EAGAIN;
 }
 
+/* late MS: the driver's worker has no time for so long */
+static int command_late(struct xe_device *xe, const char *arguments)
+{
+	unsigned int milliseconds;
+	char rest;
+
+	if (sscanf(arguments, "%5u%c", &milliseconds, &rest) != 1) {
+		control_error(xe, "command late: a number of milliseconds is wanted");
+		return -EINVAL;
+	}
+	for (int i = 0; i < XE_MAX_GT; i++)
+		xe_stream_latch_late(&xe->gt[i], milliseconds);
+	return 0;
+}
+
 static int command_player(struct xe_device *xe, const char *name)
 {
 	int err = 0;
@@ -202,12 +217,14 @@ static int run_command(struct xe_device *xe, char *name)
 		err = command_overflow(xe, arguments);
 	} else if (!strcmp(name, "play")) {
 		err = command_play(xe, arguments);
+	} else if (!strcmp(name, "late")) {
+		err = command_late(xe, arguments);
 	} else if (!*arguments && (!strcmp(name, "start") || !strcmp(name, "stop") || !strcmp(name, "pause"))) {
 		err = command_player(xe, name);
 	} else {
 		control_error(xe,
-			      "command: '%*pE' is none of start, stop, pause, play N, reset [GT], overflow GT CORE, "
-			      "stuck GT, unplug",
+			      "command: '%*pE' is none of start, stop, pause, play N, late MS, reset [GT], overflow GT "
+			      "CORE, stuck GT, unplug",
 			      (int)strlen(name), name);
 		err = -EINVAL;
 	}

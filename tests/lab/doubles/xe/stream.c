@@ -43,7 +43,7 @@ static void queue_latch(struct xe_stream *stream)
 	queue_delayed_work(stream->gt->latch_queue, &stream->latch, msecs_to_jiffies(XE_LATCH_PERIOD_MS));
 }
 
-void xe_stream_latch(struct work_struct *work)
+void eu_stall_data_buf_poll_work_fn(struct work_struct *work)
 {
 	struct xe_stream *stream = container_of(to_delayed_work(work), struct xe_stream, latch);
 
@@ -58,6 +58,14 @@ void xe_stream_latch_now(struct xe_gt *gt)
 	mutex_lock(&gt->stream_lock);
 	if (gt->stream && gt->stream->enabled && latch_pointers(gt->stream))
 		wake_up(&gt->stream->poll_queue);
+	mutex_unlock(&gt->stream_lock);
+}
+
+void xe_stream_latch_late(struct xe_gt *gt, unsigned int milliseconds)
+{
+	mutex_lock(&gt->stream_lock);
+	if (gt->stream && gt->stream->enabled)
+		mod_delayed_work(gt->latch_queue, &gt->stream->latch, msecs_to_jiffies(milliseconds));
 	mutex_unlock(&gt->stream_lock);
 }
 

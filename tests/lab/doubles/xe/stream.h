@@ -41,9 +41,11 @@ int xe_eu_stall_stream_open(struct drm_device *dev, u64 data, struct drm_file *f
 void xe_stream_free(struct xe_stream *stream);
 
 /* stream.c */
-void xe_stream_latch(struct work_struct *work);
+void eu_stall_data_buf_poll_work_fn(struct work_struct *work);
 /* At once, besides the time at which it is due. */
 void xe_stream_latch_now(struct xe_gt *gt);
+/* The next latch is late by this, as on a host without time for the driver's worker. */
+void xe_stream_latch_late(struct xe_gt *gt, unsigned int milliseconds);
 
 /* stream_read.c */
 ssize_t xe_eu_stall_stream_read(struct file *file, char __user *buffer, size_t count, loff_t *position);

@@ -104,7 +104,7 @@ static int open_locked(struct open_properties *properties)
 	get_task_comm(stream->owner_name, current);
 	init_waitqueue_head(&stream->poll_queue);
 	mutex_init(&stream->buffer_lock);
-	INIT_DELAYED_WORK(&stream->latch, xe_stream_latch);
+	INIT_DELAYED_WORK(&stream->latch, eu_stall_data_buf_poll_work_fn);
 	gt_config_cores(&gt->config, stream->cores);
 
 	/* A media GT has no Xe-cores, so no number of rows is right for it. Negative numbers are large ones. */
