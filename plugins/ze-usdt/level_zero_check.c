@@ -18,6 +18,7 @@
 #include "process/process_maps.h"
 #include "level_zero_use.h"
 #include "process/process_file.h"
+#include "static_loader.h"
 #include "libraries.h"
 
 /* Further programs that use the GPU are reported as one item. */
@@ -136,11 +137,46 @@ static bool opencl_is_on_level_zero(uint32_t pid)
 	return environment && opencl_environment_is_on_level_zero(environment, length);
 }
 
+static bool tracing_layer_is_enabled(uint32_t pid)
+{
+	size_t length = 0;
+	CLEANUP_FREE char *environment = process_file_read((pid_t)pid, "environ", &length);
+	return environment && environment_has_tracing_layer(environment, length);
+}
+
+/* Writes the path of a file of a process that contains a loader that is not traced. Returns false if none is found. */
+static bool untraced_loader_find(uint32_t pid, const char *maps, size_t length, char path[PATH_MAX])
+{
+	struct process_mapping mapping;
+	while (process_mapping_next(&maps, &length, &mapping)) {
+		struct stat status;
+		if (!mapping.executable || !mapping.inode)
+			continue;
+		int descriptor = process_file_open_mapped(pid, mapping.start, mapping.end - mapping.start, &status);
+		if (descriptor < 0)
+			continue;
+		const struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
+		bool found = static_loader_is_untraced(&bytes);
+		close(descriptor);
+		if (found) {
+			snprintf(path, PATH_MAX, "%.*s", (int)mapping.path_length, mapping.path);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* static_loader: the file that contains a loader that is not traced; "" if none is known. */
 static void launches_check(const struct iaprof_host *host, uint32_t pid, const struct level_zero_use *use,
-			   const char *name)
+			   const char *static_loader, const char *name)
 {
 	uint32_t version[3];
-	if (use->opencl && opencl_is_on_level_zero(pid))
+	if (*static_loader)
+		host->check_item(host, IAPROF_CHECK_LIMITED, name,
+				 "launches cannot be traced: %s contains a Level Zero loader older than 1.21.9, "
+				 "statically linked (start it with ZE_ENABLE_TRACING_LAYER=1)",
+				 static_loader);
+	else if (use->opencl && opencl_is_on_level_zero(pid))
 		host->check_item(
 			host, IAPROF_CHECK_LIMITED, name,
 			"launches cannot be traced: it runs OpenCL on Level Zero inside the driver (start it with "
@@ -200,15 +236,17 @@ static bool process_check(const struct iaprof_host *host, uint32_t pid, bool sho
 	if (!maps)
 		return false;
 	struct level_zero_use use = level_zero_use_find(maps, length);
-	free(maps);
 	bool found = use.loader[0] || use.opencl;
 	if (found && show) {
-		char name[64];
+		char name[64], static_loader[PATH_MAX] = "";
 		process_describe((pid_t)pid, name, sizeof name);
-		launches_check(host, pid, &use, name);
+		if (use.loader[0] && !tracing_layer_is_enabled(pid))
+			untraced_loader_find(pid, maps, length, static_loader);
+		launches_check(host, pid, &use, static_loader, name);
 		if (use.python_minor)
 			python_check(host, pid, use.python_minor, name);
 	}
+	free(maps);
 	return found;
 }
 
