@@ -20,6 +20,7 @@ struct request {
 	const struct metrics_interval *interval;
 	Otlp__Metric *metrics[FAMILIES_MAX];
 	size_t metric_count;
+	bool is_open; /* the last metric is that of the family in progress */
 	Otlp__NumberDataPoint *points[POINTS_MAX]; /* of the family in progress */
 	size_t point_count;
 	uint32_t total;
@@ -76,8 +77,9 @@ static void put_attributes(struct request *request, const struct metric_label *l
 /* Moves the points of the family in progress into its metric. */
 static void close_family(struct request *request)
 {
-	Otlp__Metric *metric = request->metric_count ? request->metrics[request->metric_count - 1] : NULL;
+	Otlp__Metric *metric = request->is_open ? request->metrics[request->metric_count - 1] : NULL;
 	Otlp__NumberDataPoint **points;
+	request->is_open = false;
 	if (!metric)
 		return;
 	if (!request->point_count) { /* is not known */
@@ -126,6 +128,7 @@ static void open_family(void *context, const struct metric_family *family)
 		metric->sum = sum;
 	}
 	request->metrics[request->metric_count++] = metric;
+	request->is_open = true;
 }
 
 static void add_point(void *context, const struct metric_family *family, const struct metric_label *labels,

@@ -43,6 +43,7 @@ def sums():
         attributes(**device, hw_id=address, iaprof_reason=reason): value for address in addresses
         for reason, value in (('sbid', 80), ('send', 20))}), 'stalls')
     equal(metrics['iaprof.events.lost'].points[attributes(iaprof_source='metrics-source', iaprof_reason='reason 0')], 3, 'lost')
+    equal(metrics['iaprof.helper.memory.usage'][:2], ('By', 'sum'), 'memory of helpers')
     unit, kind, points = metrics['process.cpu.time']
     require((unit, kind) == ('s', 'counter') and 0 < points[()] < 60, points)
 
