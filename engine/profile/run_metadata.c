@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "profile/loss.h"
+#include "stacks/value_label.h"
 #include "text/text.h"
 
 /* Limits that no real run reaches, so that a damaged capture cannot cause large tables. */
@@ -46,14 +47,6 @@ const char *run_metadata_source_name(const struct run_metadata *facts, uint16_t 
 	return number ? "[unknown source]" : "iaprof";
 }
 
-/* The kind of device by the beginning of a name, for sources that do not state it. */
-static uint32_t kind_by_name(const char *name)
-{
-	return !strncmp(name, "gpu-", 4)   ? IAPROF_DEVICE_GPU
-	       : !strncmp(name, "npu-", 4) ? IAPROF_DEVICE_NPU
-					   : IAPROF_DEVICE_UNKNOWN;
-}
-
 /* Adds what a record states of the role. Returns whether that changed anything. */
 static bool complete_value_type(const struct run_metadata *facts, struct iaprof_value_type *type,
 				const struct iaprof_record_value_type *record)
@@ -62,7 +55,7 @@ static bool complete_value_type(const struct run_metadata *facts, struct iaprof_
 	if (!iaprof_record_value_type_has_role(record))
 		return false;
 	const char *unit = record->sample_unit ? intern_text(facts->intern, record->sample_unit) : NULL;
-	uint32_t kind = record->device_kind ? record->device_kind : kind_by_name(type->name);
+	uint32_t kind = record->device_kind ? record->device_kind : device_kind_of_name(type->name);
 	if (type->role != record->role) {
 		type->role = record->role;
 		type->device_kind = kind;
@@ -84,8 +77,7 @@ bool run_metadata_take_value_type(struct run_metadata *facts, const struct iapro
 	struct iaprof_value_type type = { .name = intern_text(facts->intern, record->name),
 					  .unit = intern_text(facts->intern, record->unit),
 					  .period = record->period };
-	if (!strcmp(type.name, "cpu") && !strcmp(type.unit, "nanoseconds")) /* as in pprof */
-		type.role = IAPROF_VALUE_CPU_TIME;
+	type.role = value_role_of_name(type.name, type.unit);
 	(void)complete_value_type(facts, &type, record);
 	if (facts->value_types.count >= VALUE_TYPES_MAX || !array_push(&facts->value_types, type))
 		return false;

@@ -20,10 +20,13 @@ void value_type_append_label(struct text *text, const struct iaprof_profile *pro
 			text->data[i] = '_';
 }
 
-/* Larger for what sinks prefer: other tools have no values of devices, and time answers more than samples do. */
-static int preference(const struct iaprof_value_type *type)
+/* Other tools have no values of devices, and time answers more than samples do. */
+int value_role_preference(uint32_t role)
 {
-	return type->role == IAPROF_VALUE_DEVICE_TIME ? 2 : type->role == IAPROF_VALUE_DEVICE_SAMPLES ? 1 : 0;
+	return role == IAPROF_VALUE_DEVICE_TIME      ? 3
+	       : role == IAPROF_VALUE_DEVICE_SAMPLES ? 2
+	       : role == IAPROF_VALUE_DEVICE_IDLE    ? 0
+						     : 1;
 }
 
 uint32_t value_type_best(const struct iaprof_profile *profile)
@@ -32,7 +35,7 @@ uint32_t value_type_best(const struct iaprof_profile *profile)
 	int most = -1;
 	for (size_t i = 0; i < profile->value_count; i++) {
 		uint32_t type = iaprof_profile_value(profile, i)->value_type;
-		int wanted = type == best ? -1 : preference(iaprof_profile_value_type(profile, type));
+		int wanted = type == best ? -1 : value_role_preference(iaprof_profile_value_type(profile, type)->role);
 		if (wanted > most || (wanted == most && type < best)) {
 			best = type;
 			most = wanted;

@@ -16,6 +16,9 @@
  */
 void value_type_append_label(struct text *text, const struct iaprof_profile *profile, uint32_t value_type);
 
+/* Returns a larger number for roles that sinks show first: the time of a device, its samples, others, idle time. */
+int value_role_preference(uint32_t role);
+
 /*
  * Returns the default: the time of a device, its samples, or else the first with values; VALUE_TYPE_NONE if none has
  * values.

@@ -7,18 +7,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "stacks/value_label.h"
 
 uint32_t test_profile_value_type(struct test_profile *profile, const char *name, const char *unit)
 {
 	struct iaprof_value_type type = { .name = name, .unit = unit };
-	if (!strcmp(name, "cpu") && !strcmp(unit, "nanoseconds"))
-		type.role = IAPROF_VALUE_CPU_TIME;
+	type.role = value_role_of_name(name, unit);
 	if (!strcmp(name, "gpu-time"))
 		type.role = IAPROF_VALUE_DEVICE_TIME;
 	if (!strcmp(name, "gpu-idle"))
 		type.role = IAPROF_VALUE_DEVICE_IDLE;
-	if (!strncmp(name, "gpu", 3))
-		type.device_kind = IAPROF_DEVICE_GPU;
+	type.device_kind = device_kind_of_name(name);
 	ck_assert(array_push(&profile->value_types, type));
 	return (uint32_t)profile->value_types.count - 1;
 }
