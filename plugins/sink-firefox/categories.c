@@ -3,6 +3,7 @@
 #include "categories.h"
 
 #include "stacks/stall_class.h"
+#include "stacks/value_label.h"
 
 enum {
 	CATEGORY_USER = CATEGORY_OTHER + 1,
@@ -23,7 +24,7 @@ struct category {
 static const struct category categories[CATEGORY_COUNT] = {
 	[CATEGORY_OTHER] = { "Other", "grey" },           [CATEGORY_USER] = { "User", "yellow" },
 	[CATEGORY_KERNEL] = { "Linux kernel", "orange" }, [CATEGORY_JIT] = { "JIT", "lightblue" },
-	[CATEGORY_CALL] = { "Driver call", "lightred" },  [CATEGORY_DEVICE] = { "GPU", "blue" },
+	[CATEGORY_CALL] = { "Driver call", "lightred" },  [CATEGORY_DEVICE] = { "Device", "blue" },
 	[CATEGORY_LOST] = { "Lost", "darkgrey" },
 };
 
@@ -69,11 +70,14 @@ static void append_category(struct text *text, const char *before, const char *n
 			   color);
 }
 
-void categories_append(struct text *text)
+void categories_append(struct text *text, const struct iaprof_profile *profile)
 {
+	uint32_t kind = device_kind_of_profile(profile);
 	text_append_string(text, "[");
 	for (uint32_t i = 0; i < CATEGORY_COUNT; i++)
-		append_category(text, i ? "," : "", categories[i].name, categories[i].color);
+		append_category(text, i ? "," : "",
+				i == CATEGORY_DEVICE && kind ? device_kind_word(kind) : categories[i].name,
+				categories[i].color);
 	for (uint32_t i = IAPROF_STALL_DATA; i < STALL_CLASS_COUNT; i++)
 		append_category(text, ",", i == IAPROF_STALL_OTHER ? "Other stall" : stall_classes[i].label,
 				stall_colors[i]);

@@ -14,5 +14,5 @@
 
 uint32_t category_of(const struct iaprof_frame *frame);
 
-/* Appends the list of categories, as in the profile's metadata. */
-void categories_append(struct text *text);
+/* Appends the list of categories, as in the profile's metadata. That of device code is named by the kind of device. */
+void categories_append(struct text *text, const struct iaprof_profile *profile);

@@ -119,7 +119,7 @@ static void append_meta(struct text *text, const struct firefox *firefox, const 
 				 "\"keepProfileThreadOrder\":true,\n"
 				 "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},"
 				 "\"markerSchema\":[],\n\"categories\":");
-	categories_append(text);
+	categories_append(text, profile);
 	append_chosen(text, threads);
 	append_extra(text, profile);
 	text_append_string(text, "}");

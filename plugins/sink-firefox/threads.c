@@ -8,6 +8,7 @@
 
 #include "base/saturating.h"
 #include "stacks/value_choice.h"
+#include "stacks/value_label.h"
 
 void milliseconds_append(struct text *text, uint64_t nanoseconds)
 {
@@ -252,7 +253,7 @@ static void append_thread(const struct threads *threads, const struct thread *th
 		text_append_name(&label, thread->name);
 		text_append_string(&label, ": ");
 	}
-	value_type_append_label(&label, threads->profile, thread->value_type);
+	value_type_append_own_title(&label, threads->profile, thread->value_type);
 	text_append_string(text, "{\"name\":");
 	text_append_json(text, text_string(&label));
 	text_append_string(text, ",\"processName\":");

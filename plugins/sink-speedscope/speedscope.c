@@ -16,6 +16,7 @@
 #include "stacks/stack_text.h"
 #include "stacks/timed_values.h"
 #include "stacks/value_choice.h"
+#include "stacks/value_label.h"
 
 struct speedscope {
 	const char *title; /* NULL: "iaprof" */
@@ -135,12 +136,12 @@ static bool values_make(struct thread_values *values, const struct iaprof_profil
 	return good;
 }
 
-/* Appends "cpu", or "cpu: program worker (12)". */
+/* Appends "CPU time", or "CPU time: program worker (12)". */
 static void append_name(struct text *text, const struct iaprof_profile *profile, const struct timed_value *value,
 			uint64_t choice)
 {
 	struct text name = { 0 };
-	text_append_name(&name, iaprof_profile_value_type(profile, value->value_type)->name);
+	value_type_append_own_title(&name, profile, value->value_type);
 	if (choice != STACK_TEXT_THREADS_NO) {
 		struct iaprof_stack_origin origin = thread_of_stack(profile, value->stack, choice);
 		text_append_string(&name, ": ");

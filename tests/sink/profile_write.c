@@ -4,10 +4,10 @@
  * STACKS is a value type's index, a value, and frames, the program first, with blanks between them; a frame is
  * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME with texts in hexadecimal; @TID,THREAD,DEVICE is the origin of the stack, and
  * ^TRACE,ID its span. A line
- * "type NAME UNIT" declares the next value type, "lost COUNT SOURCE REASON" is an amount that is missing; these words
- * are in hexadecimal as well. "slots WIDTH TOTAL_WIDTH END" has times kept, in ns; then "at TIME ..." is a stack with
- * the time at which its value was added, and "added TYPE NS" says over how long a source added up a value type.
- * "duration NANOSECONDS" is how long the run was. "recorded yes" makes the run a replay. "record ..." is a record
+ * "type NAME UNIT [SAMPLE_UNIT]" declares the next value type, "lost COUNT SOURCE REASON" is an amount that is missing;
+ * these words are in hexadecimal as well. "slots WIDTH TOTAL_WIDTH END" has times kept, in ns; then "at TIME ..." is a
+ * stack with the time at which its value was added, and "added TYPE NS" says over how long a source added up a value
+ * type. "duration NANOSECONDS" is how long the run was. "recorded yes" makes the run a replay. "record ..." is a record
  * (record_lines.h), which the sink has before the profile, and from which the core makes the profile's activity. Sink
  * capture gets these, or, when there are none, the records of a run that has this profile, without its times. "module
  * PATH BUILD_ID" is a file with its build id, which functions of later stacks are in. The PID of an
@@ -174,7 +174,9 @@ static void line_read(struct test_profile *profile, struct test_host *host, char
 	*words++ = '\0';
 	if (strcmp(line, "type") == 0) {
 		char *name = text_of(strtok(words, " \n")), *unit = text_of(strtok(NULL, " \n"));
-		test_profile_value_type(profile, name, unit);
+		uint32_t type = test_profile_value_type(profile, name, unit);
+		const char *sample_unit = strtok(NULL, " \n");
+		profile->value_types.items[type].sample_unit = sample_unit ? text_of(sample_unit) : NULL;
 	} else if (strcmp(line, "lost") == 0) {
 		struct iaprof_lost lost = { .count = strtoull(strtok(words, " \n"), NULL, 10),
 					    .value_type = UINT32_MAX };

@@ -87,12 +87,12 @@ def stack_line(kind, value, frames, *time):
 
 def write_profile(sink, path, types, stacks, lost=(), options=(), times=None, duration=None, records=(),
                   modules=(), recorded=False, **how):
-    """types: (name, unit); stacks: (index of a type, value, frames[, time]), or module(); lost: (count, source, reason);
+    """types: (name, unit[, unit of a sample]); stacks: (index of a type, value, frames[, time]), or module(); lost: (count, source, reason);
     duration in ns; recorded: a replay; records: of record(), or their bytes; modules: (path, build id), functions are in the last one;
     how: for subprocess.run()"""
     lines = [f'duration {duration}'] if duration else []
     lines += ['recorded yes'] if recorded else []
-    lines += [f'type {name.encode().hex()} {unit.encode().hex()}' for name, unit in types]
+    lines += [' '.join(['type', *(word.encode().hex() for word in words)]) for words in types]
     lines += [f'lost {count} {source.encode().hex()} {reason.encode().hex()}' for count, source, reason in lost]
     lines += [module(*entry) for entry in modules]
     lines += times.lines() if times else []

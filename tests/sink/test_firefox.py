@@ -28,14 +28,14 @@ def names(profile, thread):
 
 def a_process_has_a_thread_for_each_value_type():
     """The hottest process is first, and in it what the viewer shows first."""
-    profile = write([NANOSECONDS, COUNT, ('unused', 'count')], [
+    profile = write([NANOSECONDS, (*COUNT, 'EU'), ('unused', 'count')], [
         (0, 600 * MS + 1, [Frame('one', PROGRAM, pid=1), Frame('main'), Frame('left')]),
         (0, 300, [Frame('two', PROGRAM, pid=2), Frame('main')]), (1, 70, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)),
         (0, 5, [Frame('model', PROGRAM, pid=7), Frame('main')])])
     equal([(thread['processName'], thread['pid'], thread['name'], thread['samples']['weightType'],
             thread['isMainThread']) for thread in profile.threads],
-          [('model', '7', 'gpu-stalls', 'samples', True), ('model', '7', 'cpu', 'tracing-ms', False),
-           ('one', '1', 'cpu', 'tracing-ms', True), ('two', '2', 'cpu', 'tracing-ms', True)], 'threads')
+          [('model', '7', 'GPU samples (EU-time)', 'samples', True), ('model', '7', 'CPU time', 'tracing-ms', False),
+           ('one', '1', 'CPU time', 'tracing-ms', True), ('two', '2', 'CPU time', 'tracing-ms', True)], 'threads')
     equal([names(profile, thread) for thread in profile.threads],
           [[(('model', 'main', 'attention', '-', 'tile.cl', 'matmul', 'dpas', 'sbid', '0x10'), 70)],
            [(('model', 'main'), fractions.Fraction('0.000005'))],
@@ -115,6 +115,22 @@ def counters_have_their_changes():
     equal(times, [1000, 2000, 3000], 'times')
 
 
+def time_of_a_device_is_shown_before_its_samples():
+    stack = gpu_stack(7, 'attention', 'dpas', 'sbid', 16)
+    profile = write([COUNT, ('gpu-time', 'nanoseconds')], [(0, 70, stack), (1, MS, stack)])
+    equal([(thread['name'], thread['samples']['weightType']) for thread in profile.threads],
+          [('GPU time', 'tracing-ms'), ('GPU samples', 'samples')], 'threads')
+    equal(profile.meta['initialSelectedThreads'], [0], 'selected thread')
+
+
+def code_of_a_device_is_called_by_its_kind():
+    for name, wanted in ('gpu-stalls', 'GPU'), ('npu-stalls', 'NPU'), ('stalls', 'Device'):
+        profile = write([(name, 'count')], [(0, 70, gpu_stack(7, 'attention', 'dpas', 'sbid', 16))])
+        (_, frames, _), = profile.samples(profile.threads[0])
+        equal([frame.category for frame in frames if frame.name == 'matmul'], [wanted], 'category')
+        equal(profile.threads[0]['name'], f'{wanted} samples'.replace('Device', 'device'), 'thread')
+
+
 def losses_are_reported():
     profile = write([COUNT], [], lost=[(3, 'ivpu', 'ring full')])
     extra = {section['label']: section['entries'] for section in profile.meta['extra']}
@@ -132,19 +148,22 @@ def the_demo_is_its_folded_stacks():
                     'folded:output=demo.folded,annotate=no,pid=no'], check=True)
     found = collections.defaultdict(collections.Counter)
     for thread, stacks in FirefoxProfile('demo.json.gz').values().items():
-        found[thread.rpartition(': ')[2]].update(stacks)  # "python3: cpu", a thread's samples of one value type
+        found[thread.rpartition(': ')[2]].update(stacks)  # "python3: CPU time", a thread's samples of one value type
+    files = {'NPU driver time': 'npu-time', 'NPU driver calls': 'npu-calls', 'CPU time': 'cpu',
+             'GPU samples': 'gpu-stalls'}
     for name, stacks in found.items():
         wanted = collections.Counter()
-        for line in pathlib.Path(f'demo.{name}.folded').read_text(encoding='utf-8').splitlines():
+        for line in pathlib.Path(f'demo.{files[name]}.folded').read_text(encoding='utf-8').splitlines():
             stack, value = line.rsplit(' ', 1)
             wanted[tuple(stack.split(';'))] += int(value)
         equal(dict(stacks), dict(wanted), name)
-    equal(set(found), {'npu-time', 'npu-calls', 'cpu', 'gpu-stalls'}, 'value types')
+    equal(set(found), set(files), 'value types')
 
 
 CASES = (a_process_has_a_thread_for_each_value_type, samples_have_times, without_times_samples_are_spread_over_the_run,
          categories_are_those_of_the_code, functions_have_their_files_and_lines, counters_have_their_changes,
-         losses_are_reported, the_title_names_the_profile, the_demo_is_its_folded_stacks)
+         time_of_a_device_is_shown_before_its_samples, code_of_a_device_is_called_by_its_kind, losses_are_reported,
+         the_title_names_the_profile, the_demo_is_its_folded_stacks)
 
 if __name__ == '__main__':
     sys.exit(run_cases(CASES) != 0)

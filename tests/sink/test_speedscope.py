@@ -52,10 +52,10 @@ def every_value_type_is_a_profile():
     stacks = [(0, 600, [Frame('one', PROGRAM, pid=1), Frame('main'), Frame('left')]),
               (0, 300, [Frame('one', PROGRAM, pid=2), Frame('main')]),
               (1, 70, gpu_stack(7, 'attention', 'dpas', 'sbid', 16))]
-    found = read(write([NANOSECONDS, COUNT, ('unused', 'count')], stacks))
+    found = read(write([NANOSECONDS, (*COUNT, 'EU'), ('unused', 'count')], stacks))
     device = ('model (7)', 'main', 'attention', '-', 'tile.cl', 'matmul', 'dpas', 'sbid', '0x10')
-    equal(found, {'cpu': ('nanoseconds', {('one (1)', 'main', 'left'): 600, ('one (2)', 'main'): 300}),
-                  'gpu-stalls': ('none', {device: 70})}, 'profiles')
+    equal(found, {'CPU time': ('nanoseconds', {('one (1)', 'main', 'left'): 600, ('one (2)', 'main'): 300}),
+                  'GPU samples (EU-time)': ('none', {device: 70})}, 'profiles')
 
 
 def an_empty_profile_is_a_file():
@@ -81,10 +81,12 @@ def samples_are_in_order_of_time():
     equal(list(zip(names, profile['weights'])), [('right', 4), ('left', 7), ('right', 1), ('left', 5)], 'samples')
 
 
-def stalls_are_shown_first():
-    cpu, gpu = (0, 600, [Frame('one', PROGRAM), Frame('main')]), (1, 70, gpu_stack(7, 'attention', 'dpas', 'sbid', 16))
-    for stacks, shown in ([cpu, gpu], 'gpu-stalls'), ([gpu], 'gpu-stalls'), ([cpu], 'cpu'):
-        file = json.loads(write([NANOSECONDS, COUNT], stacks).read_text(encoding='utf-8'))
+def values_of_devices_are_shown_first():
+    device = gpu_stack(7, 'attention', 'dpas', 'sbid', 16)
+    cpu, gpu, time = (0, 600, [Frame('one', PROGRAM), Frame('main')]), (1, 70, device), (2, 9, device)
+    for stacks, shown in (([cpu, gpu, time], 'GPU time'), ([cpu, gpu], 'GPU samples'), ([gpu], 'GPU samples'),
+                          ([cpu], 'CPU time')):
+        file = json.loads(write([NANOSECONDS, COUNT, ('gpu-time', 'nanoseconds')], stacks).read_text(encoding='utf-8'))
         equal(file['profiles'][file['activeProfileIndex']]['name'], shown, 'profile that speedscope opens')
 
 
@@ -174,7 +176,7 @@ def speedscope_shows_the_title(window):
 
 
 CASES = (every_value_type_is_a_profile, an_empty_profile_is_a_file, frames_of_several_addresses_are_one,
-         samples_are_in_order_of_time, stalls_are_shown_first, unknown_functions_have_the_name_of_their_file)
+         samples_are_in_order_of_time, values_of_devices_are_shown_first, unknown_functions_have_the_name_of_their_file)
 PAGE_CASES = (speedscope_shows_its_own_format, speedscope_opens_the_stalls, speedscope_shows_folded_stacks,
               speedscope_shows_pprof, speedscope_shows_the_title)
 

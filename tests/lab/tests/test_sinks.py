@@ -59,7 +59,7 @@ def files_have_the_same_total():
     equal(len(Trace(pathlib.Path('out.perfetto')).samples), sum(int(row['count']) for row in rows), 'samples of perfetto')
     equal(pprof_total(pathlib.Path('out.pb.gz').read_bytes()), total, 'pprof')
     profiles = json.loads(pathlib.Path('out.speedscope').read_text(encoding='utf-8'))['profiles']
-    equal(sum(sum(profile['weights']) for profile in profiles if profile['name'] == 'cpu'), total, 'speedscope')
+    equal(sum(sum(profile['weights']) for profile in profiles if profile['name'] == 'CPU time'), total, 'speedscope')
     values = FirefoxProfile(pathlib.Path('out.firefox')).values()
     equal(round(sum(sum(stacks.values()) for stacks in values.values())), total, 'firefox')
     summary = json.loads(pathlib.Path('out.json').read_text(encoding='utf-8'))
