@@ -8,6 +8,7 @@
 #include "base/message_pool.h"
 #include "profile.pb-c.h"
 #include "stacks/profile_facts.h"
+#include "stacks/value_label.h"
 
 static int64_t signed_of(uint64_t value)
 {
@@ -197,7 +198,22 @@ static bool is_about_quality(const char *key)
 	return strncmp(key, samples_of, sizeof samples_of - 1) == 0;
 }
 
-/* Adds losses, findings and attribution as comments, which pprof shows above tables and with -comments. */
+/* What the sample type of a device counts: "gpu-stalls: GPU samples (EU-time)". */
+static uint32_t type_comment(struct message_pool *pool, struct profile_tables *tables,
+			     const struct iaprof_value_type *type)
+{
+	struct text title = { 0 };
+	value_type_append_title(&title, type);
+	pool->failed |= title.failed;
+	uint32_t index = comment(pool, tables, type->name, text_string(&title), "");
+	text_free(&title);
+	return index;
+}
+
+/*
+ * Adds what devices' sample types count, losses, findings and attribution as comments, which pprof shows above tables
+ * and with -comments.
+ */
 static void put_comments(struct message_pool *pool, struct profile_samples *samples, Pprof__Profile *profile)
 {
 	const struct iaprof_profile *from = samples->profile;
@@ -205,9 +221,15 @@ static void put_comments(struct message_pool *pool, struct profile_samples *samp
 	size_t facts = 0, count = 0, findings = activity ? activity->finding_count : 0;
 	while (from->metadata && from->metadata[2 * facts] && from->metadata[2 * facts + 1])
 		facts++;
-	int64_t *comments = message_pool_get(pool, facts + findings + from->lost_count, sizeof *comments);
+	int64_t *comments =
+		message_pool_get(pool, from->value_type_count + facts + findings + from->lost_count, sizeof *comments);
 	if (!comments)
 		return;
+	for (uint32_t i = 0; i < from->value_type_count; i++) {
+		const struct iaprof_value_type *type = iaprof_profile_value_type(from, i);
+		if (value_type_is_of_device(type))
+			comments[count++] = type_comment(pool, &samples->tables, type);
+	}
 	for (uint32_t i = 0; i < from->lost_count; i++) {
 		const struct iaprof_lost *lost = iaprof_profile_lost(from, i);
 		char count_text[LOST_COUNT_SIZE], number[LOST_COUNT_SIZE + 16];

@@ -8,6 +8,7 @@
 #include "base/saturating.h"
 #include "stacks/stack_text.h"
 #include "stacks/value_choice.h"
+#include "stacks/value_label.h"
 #include "text/printable.h"
 
 /* Cached ids of a frame; 0: not looked up, or none. */
@@ -30,6 +31,7 @@ struct walk {
 	bool is_instruction;
 	const char *source; /* source file of the device's functions */
 	const char *kernel;
+	uint32_t device_kind;                             /* enum iaprof_device_kind, of the value */
 	struct known_frame *known_kernel;                 /* has the mapping of its code */
 	uint32_t locations[PROFILE_TABLES_LOCATIONS_MAX]; /* the root first */
 	uint32_t count;
@@ -67,7 +69,8 @@ static uint32_t device_mapping(struct walk *walk)
 	struct text name = { 0 };
 	if (walk->known_kernel && walk->known_kernel->mapping)
 		return walk->known_kernel->mapping;
-	text_append_format(&name, "GPU kernel %s", walk->kernel ? walk->kernel : "[unknown]");
+	text_append_format(&name, "%s kernel %s", device_kind_word(walk->device_kind),
+			   walk->kernel ? walk->kernel : "[unknown]");
 	uint32_t mapping = profile_tables_mapping(walk->tables, text_string(&name));
 	walk->tables->failed |= name.failed;
 	text_free(&name);
@@ -222,6 +225,7 @@ static bool value_take(struct profile_samples *samples, struct known_frame *know
 {
 	struct walk walk = { .tables = &samples->tables,
 			     .known = known,
+			     .device_kind = iaprof_profile_value_type(samples->profile, value->value_type)->device_kind,
 			     .without_program = samples->options.without_programs };
 	stack_walk(&walk, samples->profile, value->stack, &samples->options.text);
 	uint32_t type = type_get(samples, value->value_type, samples->options.by_reason ? walk.reason : 0);

@@ -2,8 +2,8 @@
 /*
  * The samples of a profile for formats such as those of pprof and OTLP. A stack's locations are its frames, with
  * inlined functions in the location that they are inlined into. The source file of device frames is that of their
- * functions, the offset is the instruction's address, in a mapping named after the GPU kernel, and the stall reason is
- * a label or a sample type.
+ * functions, the offset is the instruction's address, in a mapping named after the device kernel, and the stall reason
+ * is a label or a sample type.
  */
 #pragma once
 

@@ -103,6 +103,20 @@ def stall_reasons_are_labels_or_types():
     equal(top(path, '-sample_index=gpu-stalls/send')[1]['dpas'], (200, 200), 'a reason as a type')
 
 
+def time_of_a_device_is_the_default():
+    """Samples are counts, and a comment states what they count."""
+    stack = gpu_stack(7, 'attention', 'dpas', 'sbid', 16)
+    types = [NANOSECONDS, (*COUNT, 'scheduler'), ('gpu-time', 'nanoseconds'), ('npu-stalls', 'count')]
+    path = write_profile('pprof', 'p.pb.gz', types, [(0, 10**10, [Frame('model', PROGRAM)]), (1, 5000, stack),
+                                                     (2, 3 * 10**6, stack), (3, 1, stack)])
+    raw = pprof(path, '-raw')
+    assert 'cpu/nanoseconds gpu-stalls/count gpu-time/nanoseconds[dflt] npu-stalls/count' in raw, raw
+    equal([line for line in pprof(path, '-comments').splitlines() if line], [
+        'gpu-stalls: GPU samples (scheduler-time)', 'gpu-time: GPU time', 'npu-stalls: NPU samples'], 'comments')
+    path = write_profile('pprof', 'p.pb.gz', [('npu-stalls', 'count')], [(0, 1, stack)])
+    assert 'NPU kernel matmul' in pprof(path, '-raw'), 'an NPU is called a GPU'
+
+
 def inlined_functions_and_lines_are_listed():
     pathlib.Path('tile.c').write_text(''.join(f'line {i}\n' for i in range(1, 20)), encoding='ascii')
     source = f'{os.getcwd()}/tile.c'
@@ -329,6 +343,7 @@ def an_empty_profile_is_read():
 
 
 CASES = (totals_and_stacks_are_ours, spans_are_labels_on_request, stall_reasons_are_labels_or_types,
+         time_of_a_device_is_the_default,
          inlined_functions_and_lines_are_listed,
          every_view_opens, pictures_have_the_total, served_pages_have_the_totals, device_instructions_have_addresses,
          mappings_have_build_ids, build_ids_are_those_of_the_files, the_main_binary_names_the_profile,
