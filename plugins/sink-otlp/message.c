@@ -220,7 +220,7 @@ static void sample_make(struct request *request, const struct table_sample *from
  */
 static bool is_counted(const struct iaprof_value_type *type)
 {
-	return strcmp(type->name, "cpu") == 0 && strcmp(type->unit, "nanoseconds") == 0 && type->period;
+	return type->role == IAPROF_VALUE_CPU_TIME && type->period;
 }
 
 /* Converts a time to a number of samples, rounded. */
