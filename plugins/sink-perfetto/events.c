@@ -157,19 +157,29 @@ static void add_attributes(const struct events *events, struct draft *draft,
 			}
 }
 
+static void append_kernel(struct text *text, const struct events *events, const struct iaprof_record_kernel *kernel,
+			  const struct iaprof_record_code_function *function)
+{
+	text_append_string(text, function ? string_of(events, function->shown_name)
+				 : kernel ? string_of(events, kernel->name)
+					  : "[unknown kernel]");
+}
+
+static const struct iaprof_record_code_function *function_of(const struct events *events,
+							     const struct iaprof_record_kernel *kernel)
+{
+	return kernel ? definitions_find_function(events->definitions, kernel->header.source, kernel->code_object,
+						  kernel->name)
+		      : NULL;
+}
+
 static void fill_launch(const struct events *events, struct draft *draft, const struct iaprof_record_launch *launch)
 {
-	uint16_t source = launch->header.source;
 	const struct iaprof_record_kernel *kernel =
-		definitions_find(events->definitions, IAPROF_RECORD_KERNEL, source, launch->kernel);
-	const struct iaprof_record_code_function *function =
-		kernel ? definitions_find_function(events->definitions, source, kernel->code_object, kernel->name)
-		       : NULL;
+		definitions_find(events->definitions, IAPROF_RECORD_KERNEL, launch->header.source, launch->kernel);
+	const struct iaprof_record_code_function *function = function_of(events, kernel);
 	draft->event.category = "launch";
-	if (function)
-		text_append_string(&draft->name, string_of(events, function->shown_name));
-	else
-		text_append_string(&draft->name, kernel ? string_of(events, kernel->name) : "[unknown GPU kernel]");
+	append_kernel(&draft->name, events, kernel, function);
 	if (launch->count > 1) /* aggregated launches state their number */
 		text_append_format(&draft->name, " (%" PRIu64 " launches)", launch->count);
 	ADD(draft, UNSIGNED, number, "count", launch->count);
@@ -186,11 +196,18 @@ static void fill_job(const struct events *events, struct draft *draft, const str
 	const char *process = tracks_process_name(events->tracks, job->pid);
 	draft->event.category = "job";
 	draft->event.flow = (uint64_t)(part >> 1) + 1;
-	text_append_format(&draft->name, "job%s%s",
-			   (part & 1) == JOB_WAITS ? " waits"
-			   : *process              ? " of "
-						   : "",
-			   (part & 1) == JOB_WAITS ? "" : process);
+	if (iaprof_record_job_has_kernel(job)) { /* an execution */
+		const struct iaprof_record_kernel *kernel =
+			definitions_find(events->definitions, IAPROF_RECORD_KERNEL, job->header.source, job->kernel);
+		append_kernel(&draft->name, events, kernel, function_of(events, kernel));
+		text_append_string(&draft->name, (part & 1) == JOB_WAITS ? " waits" : "");
+	} else {
+		text_append_format(&draft->name, "job%s%s",
+				   (part & 1) == JOB_WAITS ? " waits"
+				   : *process              ? " of "
+							   : "",
+				   (part & 1) == JOB_WAITS ? "" : process);
+	}
 	ADD(draft, UNSIGNED, number, "job", job->id);
 	ADD(draft, UNSIGNED, number, "context", job->context);
 	ADD(draft, UNSIGNED, number, "pid", job->pid);
@@ -203,7 +220,7 @@ static void fill_job(const struct events *events, struct draft *draft, const str
 	ADD(draft, STRING, string, "state", states[job->state < sizeof states / sizeof *states ? job->state : 0]);
 	ADD(draft, UNSIGNED, number, "status", job->status);
 	if (!job->started)
-		ADD(draft, STRING, string, "begin of work", "not told: at once, or after the job before");
+		ADD(draft, STRING, string, "begin of work", "unknown: at once, or after the previous job");
 }
 
 static void fill_finding(const struct events *events, struct draft *draft, const struct iaprof_record_finding *finding)

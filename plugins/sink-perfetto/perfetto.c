@@ -118,7 +118,7 @@ static bool take_stall_sample(struct perfetto *perfetto, const struct iaprof_rec
 		if (counts[i])
 			good = add_rate(perfetto, &key, 1e9, sample->begin, sample->header.time, counts[i]);
 	}
-	const struct track_key key = { TRACK_STALLS, { sample->header.source, sample->device, 0 } };
+	const struct track_key key = { TRACK_SAMPLES, { sample->header.source, sample->device, 0 } };
 	return good && add_rate(perfetto, &key, 1e9, sample->begin, sample->header.time, total);
 }
 
@@ -233,6 +233,9 @@ static bool process_record(struct perfetto *perfetto, const struct iaprof_record
 			perfetto->contexts[perfetto->context_count++] = function->name;
 		return true;
 	}
+	case IAPROF_RECORD_DEVICE:
+		tracks_device(&perfetto->tracks, (const void *)record);
+		return true;
 	case IAPROF_RECORD_METADATA:
 		take_metadata(perfetto, (const void *)record);
 		return true;

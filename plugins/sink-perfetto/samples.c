@@ -11,6 +11,7 @@
 #include "stacks/different_frames.h"
 #include "stacks/profile_facts.h"
 #include "stacks/timed_values.h"
+#include "stacks/value_label.h"
 
 /* Each value type has a packet sequence, which Perfetto shows as a session; that of events is 1. */
 #define SEQUENCE_FIRST 2u
@@ -211,8 +212,8 @@ static void begin_type(struct writer *writer, const struct timed_value *begin, c
 	writer->sequence++;
 
 	struct text name = { 0 }, key = { 0 }, period = { 0 };
-	text_append_name(&name, type->name);
-	text_append_format(&key, "sampling period of %s", text_string(&name));
+	value_type_append_own_title(&name, writer->profile, begin->value_type);
+	text_append_format(&key, "value of one sample: %s", text_string(&name));
 	text_append_format(&period, "%" PRIu64 " %s", writer->period,
 			   strcmp(type->unit, "count") == 0 ? "" : type->unit);
 	PerfettoTrace__PerfSampleDefaults__Timebase timebase = PERFETTO_TRACE__PERF_SAMPLE_DEFAULTS__TIMEBASE__INIT;

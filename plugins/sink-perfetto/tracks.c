@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "records/counter_name.h"
+#include "stacks/value_label.h"
 
 #define BUCKET_COUNT (sizeof((struct tracks *)NULL)->processes / sizeof(struct track_process *))
 
@@ -177,6 +178,25 @@ static const struct iaprof_record_device *find_device(const struct tracks *track
 	return definitions_find(tracks->definitions, IAPROF_RECORD_DEVICE, (uint16_t)source, device);
 }
 
+/* As the core does, for sources that do not state the kind. */
+static uint32_t kind_of_device(const struct tracks *tracks, const struct iaprof_record_device *device)
+{
+	bool has_kind = device && device->header.size >= sizeof *device;
+	bool has_name = device && device->header.size >= offsetof(struct iaprof_record_device, kind);
+	const char *name = has_name && device->value_name ? definitions_text(tracks->definitions, device->value_name)
+							  : "gpu-stalls";
+	return has_kind && device->kind ? device->kind : device_kind_of_name(name);
+}
+
+void tracks_device(struct tracks *tracks, const struct iaprof_record_device *device)
+{
+	uint32_t kind = kind_of_device(tracks, device);
+	if (!device->machine)
+		return;
+	tracks->has_device_kinds |= tracks->device_kind && tracks->device_kind != kind;
+	tracks->device_kind = kind;
+}
+
 static void set_device(const struct tracks *tracks, const struct track_key *key, struct text *name)
 {
 	const struct iaprof_record_device *device = find_device(tracks, key->numbers[0], key->numbers[1]);
@@ -216,16 +236,59 @@ static void set_counter(struct tracks *tracks, const struct track_key *key, stru
 	track->parent = tracks_find(tracks, counter && counter->device ? &device : &source, 0);
 }
 
+static struct iaprof_value_type value_type_of(const struct tracks *tracks,
+					      const struct iaprof_record_value_type *record)
+{
+	struct iaprof_value_type type = { .name = "samples", .unit = "" };
+	if (!record)
+		return type;
+	type.name = definitions_text(tracks->definitions, record->name);
+	type.unit = definitions_text(tracks->definitions, record->unit);
+	type.role = value_role_of_name(type.name, type.unit);
+	if (iaprof_record_value_type_has_role(record)) {
+		type.role = record->role;
+		type.device_kind = record->device_kind;
+	}
+	return type;
+}
+
 static void set_value(struct tracks *tracks, const struct track_key *key, struct packet_track *track, struct text *name)
 {
-	const struct iaprof_record_value_type *type =
-		definitions_find(tracks->definitions, IAPROF_RECORD_VALUE_TYPE, 0, key->numbers[0]);
-	const char *unit = type ? definitions_text(tracks->definitions, type->unit) : "";
+	const struct iaprof_value_type type = value_type_of(
+		tracks, definitions_find(tracks->definitions, IAPROF_RECORD_VALUE_TYPE, 0, key->numbers[0]));
+	bool is_time = strcmp(type.unit, "nanoseconds") == 0;
 	track->is_counter = true;
-	track->unit = strcmp(unit, "nanoseconds") == 0 ? "CPUs" : "samples/s";
+	/* Seconds per second: how many CPUs were in use, or threads waited, on average. */
+	track->unit = !is_time ? "samples/s" : type.role == IAPROF_VALUE_CPU_TIME ? "CPUs" : "threads";
 	track->parent = owner_track(tracks, key->numbers[1], 0);
-	text_append_format(name, "%s%s", type ? definitions_text(tracks->definitions, type->name) : "samples",
-			   key->numbers[1] ? "" : " of all processes");
+	value_type_append_title(name, &type);
+	text_append_string(name, key->numbers[1] ? "" : " of all processes");
+}
+
+/* Describes the samples of a device, of one stall reason or all. */
+static void set_samples(struct tracks *tracks, const struct track_key *key, struct packet_track *track,
+			struct text *name)
+{
+	const struct iaprof_record_device *device = find_device(tracks, key->numbers[0], key->numbers[1]);
+	bool has_kind = device && device->header.size >= sizeof *device;
+	const struct iaprof_value_type type = { .role = IAPROF_VALUE_DEVICE_SAMPLES,
+						.device_kind = kind_of_device(tracks, device),
+						.sample_unit = has_kind && device->sample_unit
+								       ? definitions_text(tracks->definitions,
+											  device->sample_unit)
+								       : NULL };
+	const struct iaprof_record_stall_reason *reason = definitions_find(
+		tracks->definitions, IAPROF_RECORD_STALL_REASON, (uint16_t)key->numbers[0], key->numbers[2]);
+	track->is_counter = true;
+	track->unit = "samples/s";
+	track->parent = device_track(tracks, key);
+	value_type_append_title(name, &type);
+	if (key->kind == TRACK_SAMPLES)
+		return;
+	if (reason)
+		text_append_format(name, ": %s", definitions_text(tracks->definitions, reason->name));
+	else
+		text_append_format(name, ": reason %" PRIu32, key->numbers[2]);
 }
 
 /* Describes a named track below its parent. */
@@ -233,7 +296,6 @@ static void describe(struct tracks *tracks, const struct track_key *key, struct 
 {
 	const uint32_t *numbers = key->numbers;
 	const struct iaprof_record_source *source;
-	const struct iaprof_record_stall_reason *reason;
 
 	switch (key->kind) {
 	case TRACK_RUN:
@@ -259,7 +321,9 @@ static void describe(struct tracks *tracks, const struct track_key *key, struct 
 		break;
 	case TRACK_LAUNCHES:
 		track->parent = owner_track(tracks, numbers[0], numbers[1]);
-		text_append_string(name, "GPU kernel launches");
+		if (tracks->device_kind && !tracks->has_device_kinds)
+			text_append_format(name, "%s ", device_kind_word(tracks->device_kind));
+		text_append_string(name, "kernel launches");
 		break;
 	case TRACK_JOBS:
 		track->parent = owner_track(tracks, numbers[0], 0);
@@ -272,19 +336,9 @@ static void describe(struct tracks *tracks, const struct track_key *key, struct 
 	case TRACK_COUNTER:
 		set_counter(tracks, key, track, name);
 		break;
-	case TRACK_STALLS:
+	case TRACK_SAMPLES:
 	case TRACK_STALL_REASON:
-		track->is_counter = true;
-		track->unit = "stalls/s";
-		track->parent = device_track(tracks, key);
-		reason = definitions_find(tracks->definitions, IAPROF_RECORD_STALL_REASON, (uint16_t)numbers[0],
-					  numbers[2]);
-		if (key->kind == TRACK_STALLS)
-			text_append_string(name, "stalls");
-		else if (reason)
-			text_append_format(name, "stalls: %s", definitions_text(tracks->definitions, reason->name));
-		else
-			text_append_format(name, "stalls: reason %" PRIu32, numbers[2]);
+		set_samples(tracks, key, track, name);
 		break;
 	case TRACK_BUSY:
 		track->is_counter = true;

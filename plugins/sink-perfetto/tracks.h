@@ -24,11 +24,11 @@ enum track_kind {
 	TRACK_JOBS,         /* waiting jobs: pid */
 	TRACK_FINDINGS,     /* pid */
 	TRACK_COUNTER,      /* source, counter number */
-	TRACK_STALLS,       /* per second: source, device */
+	TRACK_SAMPLES,      /* device samples per second: source, device */
 	TRACK_STALL_REASON, /* the same for one reason: source, device, reason */
 	TRACK_BUSY,         /* share of time: source, device, enum iaprof_activity_kind */
 	TRACK_CALL_RATE,    /* calls per second: source, string id of the function */
-	TRACK_VALUE         /* CPU samples, such as CPUs in use: value type, pid */
+	TRACK_VALUE         /* amount of samples per second, such as CPUs in use: value type, pid */
 };
 
 struct track_key {
@@ -67,11 +67,15 @@ struct tracks {
 	struct string_table described; /* ids of tracks that were described */
 	struct track_process *processes[4096];
 	size_t process_count, ended_count;
-	uint64_t refused; /* PROCESS records beyond the limit */
+	uint64_t refused;      /* PROCESS records beyond the limit */
+	uint32_t device_kind;  /* enum iaprof_device_kind, of the devices that execute code */
+	bool has_device_kinds; /* there are several */
 };
 
 /* Processes a PROCESS record, or counts it as refused. Returns false when out of memory. */
 bool tracks_process(struct tracks *tracks, const struct iaprof_record_process *process);
+/* Processes a DEVICE record. */
+void tracks_device(struct tracks *tracks, const struct iaprof_record_device *device);
 /* Returns the ID of a track or lane, and describes it if necessary. */
 uint64_t tracks_find(struct tracks *tracks, const struct track_key *key, uint32_t lane);
 /* Describes a thread with its name, unless it is the main thread, which has the name of its process. */

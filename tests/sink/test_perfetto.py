@@ -17,6 +17,7 @@ from harness.cases import Skip  # where it is, stacks.py says
 
 # enum iaprof_job_state, iaprof_process_event, iaprof_call_kind, iaprof_activity_kind, of include/iaprof/record.h
 DONE, ABORTED, IN_FLIGHT = 1, 2, 3
+GPU, NPU = 1, 2
 EXISTING, FORK, EXEC, NAME, EXIT = 1, 2, 3, 4, 5
 API, IOCTL, FUNCTION, CONTEXT = 1, 2, 3, 4
 SCHEDULER, STATISTICS = 1, 2
@@ -53,9 +54,9 @@ def job(number, submitted, queued, started, end, pid=7, state=DONE, **more):
                   **more)
 
 
-def setting():
+def setting(**of_device):
     return [record('source', number=1, name='ivpu'),
-            record('device', source=1, id=1, name='Intel NPU', address='0000:00:0b.0'),
+            record('device', source=1, id=1, name='Intel NPU', address='0000:00:0b.0', **of_device),
             record('process', pid=7, event=EXISTING, name='model')]
 
 
@@ -143,7 +144,8 @@ def jobs_wait_and_run(_):
 
 def launches_have_the_names_that_come_later(_):
     process = 'process 7'
-    trace = write([*setting(), record('kernel', source=2, id=5, code_object=3, pid=7, name='_ZTS6matmul'),
+    trace = write([*setting(), record('device', source=3, id=1, name='GPU', machine=205, kind=GPU),
+                   record('kernel', source=2, id=5, code_object=3, pid=7, name='_ZTS6matmul'),
                    record('kernel', source=2, id=6, pid=7, name='plain'),
                    record('launch', source=2, time=at(10), first_time=at(10), kernel=5, pid=7, tid=8, count=1,
                           user_stack=4, **span_words('0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331')),
@@ -160,6 +162,16 @@ def launches_have_the_names_that_come_later(_):
           [('plain (12 launches)', 20, 70, 0), ('plain (3 launches)', 30, 65, 0)], 'sums of launches')
 
 
+def executions_have_the_names_of_their_kernels(_):
+    """Without a device that executes code, launches are of no known kind."""
+    trace = write([*setting(), record('kernel', source=1, id=5, pid=7, name='matmul'),
+                   job(1, None, None, 2, 10, kernel=5, time_type=9), job(2, 3, None, 10, 12, kernel=6, time_type=9),
+                   record('launch', source=1, time=at(1), first_time=at(1), kernel=5, pid=7, count=1)])
+    equal(drawn(trace.on(DEVICE, 'compute')), [('matmul', 2, 8, 0), ('[unknown kernel]', 10, 2, 0)], 'executions')
+    equal(drawn(trace.on('process 7', 'jobs that wait')), [('[unknown kernel] waits', 3, 7, 0)], 'waits')
+    equal(len(trace.on('process 7', 'kernel launches')), 1, 'launches')
+
+
 def counters_have_their_values(_):
     trace = write([*setting(), record('counter', source=1, id=1, name='memory', unit='bytes', kind=1, device=1),
                    record('counter', source=1, id=2, name='rows', unit='count', kind=2),
@@ -170,9 +182,9 @@ def counters_have_their_values(_):
     equal((trace.units[DEVICE, 'memory'], trace.units['ivpu', 'rows']), ('bytes', 'count'), 'units')
 
 
-def stalls_are_a_rate_of_each_reason(_):
+def samples_are_a_rate_of_each_reason(_):
     """Intervals of 10 ms, which the steps do not begin with; each has several addresses. A later one has nothing."""
-    samples, sums = [], collections.Counter()
+    samples, sums, name = [], collections.Counter(), 'NPU samples (tile-time)'
     for interval in range(50):
         for address in range(4):
             counts = [interval * address, 7 if address == 2 else 0, 0]
@@ -184,15 +196,16 @@ def stalls_are_a_rate_of_each_reason(_):
     reasons = [record('stall_reason', source=1, id=number, name=name) for number,
                name in enumerate(('control', 'sbid', 'none'))]
     for options, gap in ((), 20), (['step=3ms'], 3):
-        trace = write([*setting(), *reasons, *reversed(samples), record('stall_sample', source=1, time=at(2000),
+        trace = write([*setting(kind=NPU, sample_unit='tile'), *reasons, *reversed(samples), record('stall_sample', source=1, time=at(2000),
                                                                         begin=at(1990),
                                                                         device=1, reason_count=[40, 0, 0])],
                                                                         options=options)
         for reason, more in ('control', 40), ('sbid', 0):
-            equal(round(trace.total(DEVICE, f'stalls: {reason}'), 6), sums[reason] + more, f'stalls: {reason}')
-        equal(round(trace.total(DEVICE, 'stalls'), 6), sum(sums.values()) + 40, 'stalls')
-        assert (DEVICE, 'stalls: none') not in trace.counters, 'a reason that was never counted'
-        points = trace.counters[DEVICE, 'stalls']
+            equal(round(trace.total(DEVICE, f'{name}: {reason}'), 6), sums[reason] + more, reason)
+        equal(round(trace.total(DEVICE, name), 6), sum(sums.values()) + 40, 'samples')
+        equal(trace.units[DEVICE, name], 'samples/s', 'unit')
+        assert (DEVICE, f'{name}: none') not in trace.counters, 'a reason that was never counted'
+        points = trace.counters[DEVICE, name]
         assert any(value == 0 and at(500) < time <= at(503 + gap) for time, value in points), 'it does not end'
         assert at(0) <= points[0][0] <= at(3) and at(2000) <= points[-1][0] <= at(2000 + gap), points
 
@@ -216,11 +229,24 @@ def cpu_samples_are_cpus_in_use(_):
                    record('sample', source=2, time=at(110), first_time=at(110), pid=9, value_type=1, count=1,
                           value=10 * MS)],
                   options=['step=10ms'])
-    equal([(time, round(value, 9)) for time, value in trace.counters['process 7', 'cpu']], [(at(10), 1), (at(110), 0)],
+    equal([(time, round(value, 9)) for time, value in trace.counters['process 7', 'CPU time']], [(at(10), 1), (at(110), 0)],
           'one')
-    equal([(time, round(value, 9)) for time, value in trace.counters['cpu of all processes',]],
+    equal([(time, round(value, 9)) for time, value in trace.counters['CPU time of all processes',]],
           [(at(10), 1), (at(100), 2), (at(110), 0)], 'all')
-    equal(trace.units['process 9', 'cpu'], 'CPUs', 'unit')
+    equal(trace.units['process 9', 'CPU time'], 'CPUs', 'unit')
+
+
+def waits_are_threads_that_wait(_):
+    """Three threads wait for 100 ms each."""
+    trace = write([*setting(), record('value_type', id=1, name='off-cpu', unit='nanoseconds'),
+                   record('value_type', id=2, name='faults', unit='count'),
+                   *(record('sample', source=2, time=at(110), first_time=at(110), pid=7, value_type=1, count=1,
+                            value=100 * MS) for _ in range(3)),
+                   record('sample', source=2, time=at(110), first_time=at(10), pid=7, value_type=2, count=6, value=6)],
+                  options=['step=10ms'])
+    equal([(time, round(value, 9)) for time, value in trace.counters['process 7', 'off-cpu']], [(at(10), 3), (at(110), 0)],
+          'waits')
+    equal([trace.units['process 7', name] for name in ('off-cpu', 'faults')], ['threads', 'samples/s'], 'units')
 
 
 def what_is_missing_is_stated(_):
@@ -291,7 +317,7 @@ def times_that_make_no_sense_do_no_harm(_):
     lanes = collections.Counter(item.track for item in trace.slices if item.name.startswith('cut'))
     equal(sum(lanes.values()), 30, 'calls that cut each other')
     equal(max(item.depth for item in trace.slices if item.name.startswith('cut')), 0, 'depth of what does not nest')
-    equal(round(trace.total('device 5', 'stalls'), 6), 7, 'stalls')
+    equal(round(trace.total('device 5', 'GPU samples'), 6), 7, 'samples')
 
 
 def what_has_no_lane_is_reported(_):
@@ -343,7 +369,7 @@ def many_values_are_fewer_samples(_):
     counts = collections.Counter((item.type, item.period, item.stack[-1][1]) for item in trace.samples)
     equal(counts, {('gpu-stalls', 1000, 'hot'): 39990, ('gpu-stalls', 1000, 'warm'): 10, ('other', 1, 'cold'): 3},
           'samples')
-    equal(trace.attributes['sampling period of gpu-stalls'], '1000', 'what a sample stands for')
+    equal(trace.attributes['value of one sample: gpu-stalls'], '1000', 'what a sample stands for')
 
 
 def samples_of_the_demo_are_its_folded_stacks(_):
@@ -354,7 +380,7 @@ def samples_of_the_demo_are_its_folded_stacks(_):
     subprocess.run([os.environ['TEST_IAPROF'], '-q', '--replay', demo, '-k', 'perfetto:output=demo.pftrace', '-k',
                     'folded:output=demo.folded,annotate=no,pid=no'], check=True)
     wrong, periods, rows = ask('demo.pftrace', "select name from stats where value != 0 and severity != 'info'",
-                               "select name, str_value from metadata where name glob 'trace_attribute.sampling period*'",
+                               "select name, str_value from metadata where name glob 'trace_attribute.value of one sample*'",
                                'with recursive up(leaf, id, parent, text) as ('
                                'select c.id, c.id, c.parent_id, f.name from stack_profile_callsite c '
                                'join stack_profile_frame f on f.id = c.frame_id union all '
@@ -364,8 +390,9 @@ def samples_of_the_demo_are_its_folded_stacks(_):
                                'select text, perf_session_id as session, count(*) as count from perf_sample '
                                'join up on leaf = callsite_id where up.parent is null group by 1, 2')
     equal(wrong, [], 'what the trace processor complains of')
-    periods = {row['name'].split()[-1]: int(row['str_value'].split()[0]) for row in periods}
-    equal(set(periods), {'npu-time', 'npu-calls', 'cpu', 'gpu-stalls'}, 'value types')
+    files = {'NPU driver time': 'npu-time', 'NPU driver calls': 'npu-calls', 'CPU time': 'cpu', 'GPU samples': 'gpu-stalls'}
+    periods = {files[row['name'].rpartition(': ')[2]]: int(row['str_value'].split()[0]) for row in periods}
+    equal(set(periods), set(files.values()), 'value types')
     by_session = collections.defaultdict(dict)
     for row in rows:
         by_session[int(row['session'])][row['text']] = int(row['count'])
@@ -427,8 +454,9 @@ def the_trace_processor_has_seen_them_all(_):
 
 CASES = [calls_nest_on_their_thread, threads_of_calls_and_jobs_have_names, a_call_waits_for_the_one_around_it, a_call_in_a_context_waits_for_nothing,
          a_call_without_a_duration_is_an_instant, sums_of_calls_are_rates, jobs_wait_and_run,
-         launches_have_the_names_that_come_later, counters_have_their_values, stalls_are_a_rate_of_each_reason,
-         a_device_is_busy, cpu_samples_are_cpus_in_use, what_is_missing_is_stated, clocks_are_those_of_the_run,
+         launches_have_the_names_that_come_later, executions_have_the_names_of_their_kernels,
+         counters_have_their_values, samples_are_a_rate_of_each_reason,
+         a_device_is_busy, cpu_samples_are_cpus_in_use, waits_are_threads_that_wait, what_is_missing_is_stated, clocks_are_those_of_the_run,
          a_pid_is_used_again, hostile_names_are_text, times_that_make_no_sense_do_no_harm, what_has_no_lane_is_reported,
          texts_are_repeated, an_empty_run_is_a_trace, a_trace_of_the_driver_has_every_call,
          samples_have_stacks_and_times, many_values_are_fewer_samples, samples_of_the_demo_are_its_folded_stacks,
