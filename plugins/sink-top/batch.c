@@ -51,7 +51,7 @@ static void append_table(struct text *text, const struct model *model, const str
 		text_append_format(&words, ", %s", model->types[type].unit);
 		append_safe(text, &words);
 		text_append_format(text, "\n%7s %7s %15s %15s  %s%s\n", "SELF%", "TOTAL%", "SELF", "TOTAL",
-				   table_first_heading(table), table_headings[table]);
+				   table_first_heading(table), table_heading(model, table, type));
 	}
 	for (size_t i = 0; shown && i < rows && i < count; i++)
 		append_row(text, model, table, &shown[i], view->of_run);
@@ -66,7 +66,7 @@ static void append_items(struct text *text, const struct model *model, enum mode
 	const struct model_item *items = view_items(model, table, &item_count);
 	struct text words = { 0 };
 	if (item_count)
-		text_append_format(text, "\n%s\n%s\n", table_names[table], table_headings[table]);
+		text_append_format(text, "\n%s\n%s\n", table_names[table], table_heading(model, table, VIEW_TYPE_NONE));
 	for (size_t i = 0; i < item_count && i < count; i++) {
 		view_text_append_item(&words, &items[i]);
 		append_safe(text, &words);

@@ -37,11 +37,14 @@ enum key_part {
 };
 
 #define MODEL_TYPES_MAX 16u
+#define MODEL_TITLE_SIZE 64u
 #define MODEL_LOSSES_MAX 32u
 
 /* Totals of a value type. */
 struct model_type {
-	const char *name, *unit;
+	char title[MODEL_TITLE_SIZE]; /* "GPU samples (EU-time)" */
+	const char *unit;
+	uint32_t role, device_kind;     /* enum iaprof_value_role, enum iaprof_device_kind */
 	uint64_t run, last;             /* values, including lost ones */
 	uint64_t run_count, last_count; /* samples */
 	uint64_t lost, last_lost;       /* the part of run and last that is lost */

@@ -9,11 +9,13 @@
  *   calls         call of a driver or an API
  *   processes     the program
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 #include "stacks/stack_text.h"
+#include "stacks/value_label.h"
 
 /* Positions of frames in a stack; UINT32_MAX: none. */
 struct parts {
@@ -193,7 +195,12 @@ static void take_types(struct model *model, const struct iaprof_profile *profile
 {
 	for (uint32_t i = 0; i < profile->value_type_count && i < MODEL_TYPES_MAX; i++) {
 		const struct iaprof_value_type *type = iaprof_profile_value_type(profile, i);
-		model->types[i].name = type->name;
+		struct text title = { 0 };
+		value_type_append_own_title(&title, profile, i);
+		snprintf(model->types[i].title, MODEL_TITLE_SIZE, "%s", text_string(&title));
+		text_free(&title);
+		model->types[i].role = type->role;
+		model->types[i].device_kind = type->device_kind;
 		model->types[i].unit = type->unit;
 		model->types[i].last = model->types[i].last_count = model->types[i].last_lost = 0;
 		if (i >= model->type_count)

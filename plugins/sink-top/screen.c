@@ -125,7 +125,7 @@ static void append_help(struct text *text, const struct screen *screen, struct v
 		"Up Down        scroll; also Page Up, Page Down, Home, End",
 		"h ? F1         this help",
 		"",
-		"[k] Linux kernel, [j] JIT code, [G] GPU code",
+		"[k] Linux kernel, [j] JIT code, [G] device code",
 	};
 	size_t count = sizeof lines / sizeof *lines, page = screen->rows > 1 ? screen->rows - 1 : 0;
 	size_t first_max = count > page ? count - page : 0;

@@ -44,7 +44,7 @@ static unsigned heading_columns(const struct view *view, const struct model *mod
 {
 	struct text words = { 0 };
 	view_text_append_view(&words, model, view, view->table, type);
-	size_t columns = strlen(table_headings[view->table]) + 2 + words.size;
+	size_t columns = strlen(table_heading(model, view->table, type)) + 2 + words.size;
 	text_free(&words);
 	return columns < NAME_COLUMNS_MIN      ? NAME_COLUMNS_MIN
 	       : columns < HEADING_COLUMNS_MAX ? (unsigned)columns
@@ -116,7 +116,7 @@ void screen_rows_append_heading(struct text *text, const struct screen *screen, 
 	struct line line = line_begin(text, screen, row);
 	text_append_string(text, REVERSE);
 	if (view->table >= TABLE_SUM_COUNT) {
-		line_append(&line, table_headings[view->table]);
+		line_append(&line, table_heading(model, view->table, type));
 	} else {
 		line_pad(&line, 2);
 		append_title(&line, view, SORT_SELF, "SELF%", 5, false);
@@ -141,7 +141,7 @@ void screen_rows_append_heading(struct text *text, const struct screen *screen, 
 			append_left_title(&line, view, SORT_PROGRAM, "PROGRAM", columns.program);
 		if (columns.module)
 			append_left_title(&line, view, SORT_MODULE, "MODULE", columns.module);
-		append_title(&line, view, SORT_NAME, table_headings[view->table], screen->columns, false);
+		append_title(&line, view, SORT_NAME, table_heading(model, view->table, type), screen->columns, false);
 		append_view(&line, view, model, type);
 	}
 	line_pad(&line, screen->columns);

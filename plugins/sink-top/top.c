@@ -35,7 +35,7 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct top, batch, BOOL, "batch", "no",
 		      "Write the tables of each interval as text, for files and pipes"),
 	IAPROF_OPTION(struct top, table, CHOICE, "table", "auto",
-		      "Initial table; auto: GPU kernels, NPU driver calls or functions; with batch=yes, all tables",
+		      "Initial table; auto: device kernels, NPU driver calls or functions; with batch=yes, all tables",
 		      .choices = table_choices),
 	IAPROF_OPTION(struct top, since_start, BOOL, "since-start", "no",
 		      "Show totals since the start instead of the last interval"),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stacks/value_choice.h"
 #include "view_text.h"
 
 /* Tables of devices come first, because no other tool shows them. */
@@ -14,12 +15,14 @@ static const enum model_table best_first[] = { TABLE_KERNELS, TABLE_CALLS, TABLE
 /* The tables of functions and stacks prefer CPU values, because device values have tables of their own. */
 static bool is_of_device(const struct model *model, uint32_t type)
 {
-	return model->has[TABLE_KERNELS][type] || model->has[TABLE_CALLS][type];
+	return model->has[TABLE_KERNELS][type] || model->has[TABLE_CALLS][type] ||
+	       model->types[type].role == IAPROF_VALUE_DEVICE_IDLE;
 }
 
 uint32_t view_type_of(const struct view *view, const struct model *model, enum model_table table)
 {
 	uint32_t chosen = view->types[table] - 1, found = VIEW_TYPE_NONE;
+	int most = -1;
 	if (table >= TABLE_SUM_COUNT)
 		return VIEW_TYPE_NONE;
 	if (chosen < model->type_count && model->has[table][chosen])
@@ -28,10 +31,13 @@ uint32_t view_type_of(const struct view *view, const struct model *model, enum m
 	for (uint32_t type = 0; type < model->type_count; type++) {
 		if (!model->has[table][type])
 			continue;
-		if (of_any || !is_of_device(model, type))
+		if (!of_any && !is_of_device(model, type))
 			return type;
-		if (found == VIEW_TYPE_NONE)
+		int wanted = value_role_preference(model->types[type].role);
+		if (wanted > most) {
+			most = wanted;
 			found = type;
+		}
 	}
 	return found;
 }

@@ -15,15 +15,25 @@
 const char *const table_choices[] = { "auto",  "kernels",   "instructions", "reasons",  "functions", "stacks",
 				      "calls", "processes", "counters",     "findings", NULL };
 const char *const *const table_names = &table_choices[1];
-const char *const table_headings[] = { "GPU KERNEL",
-				       "GPU KERNEL+OFFSET INSTRUCTION LINE",
-				       "STALL REASON",
-				       "FUNCTION",
-				       "STACK (LEAF FIRST)",
-				       "CALL",
-				       "PROGRAM",
-				       "VALUE         COUNTER",
-				       "SEVERITY  FINDING" };
+
+const char *table_heading(const struct model *model, enum model_table table, uint32_t type)
+{
+	static const char *const kernels[] = { "DEVICE KERNEL", "GPU KERNEL", "NPU KERNEL" };
+	static const char *const instructions[] = { "DEVICE KERNEL+OFFSET INSTRUCTION LINE",
+						    "GPU KERNEL+OFFSET INSTRUCTION LINE",
+						    "NPU KERNEL+OFFSET INSTRUCTION LINE" };
+	static const char *const others[] = {
+		[TABLE_REASONS] = "STALL REASON",      [TABLE_FUNCTIONS] = "FUNCTION",
+		[TABLE_STACKS] = "STACK (LEAF FIRST)", [TABLE_CALLS] = "CALL",
+		[TABLE_PROCESSES] = "PROGRAM",         [TABLE_COUNTERS] = "VALUE         COUNTER",
+		[TABLE_FINDINGS] = "SEVERITY  FINDING"
+	};
+	if (others[table])
+		return others[table];
+	uint32_t kind = model->types[type].device_kind;
+	kind = kind <= IAPROF_DEVICE_NPU ? kind : IAPROF_DEVICE_UNKNOWN;
+	return table == TABLE_KERNELS ? kernels[kind] : instructions[kind];
+}
 
 bool table_has_total(enum model_table table)
 {
@@ -64,14 +74,15 @@ static struct quantity_text rate_text(uint64_t amount, uint64_t nanoseconds, con
 static void append_rate(struct text *text, const struct model_type *type, uint64_t duration)
 {
 	bool is_count = !strcmp(type->unit, "count");
-	text_append_format(text, "%s%s %s", text->size ? "; " : "", type->name,
+	text_append_format(text, "%s%s %s", text->size ? "; " : "", type->title,
 			   rate_text(type->last - type->last_lost, duration, type->unit).text);
 	if (!is_count && strcmp(type->unit, "nanoseconds")) {
 		text_append_format(text, " %s", type->unit);
 	}
 	text_append_string(text, "/s");
-	if (!is_count || type->last_count != type->last - type->last_lost)
-		text_append_format(text, ", %s samples/s", rate_text(type->last_count, duration, "count").text);
+	if (type->role != IAPROF_VALUE_DEVICE_IDLE && (!is_count || type->last_count != type->last - type->last_lost))
+		text_append_format(text, ", %s %s/s", rate_text(type->last_count, duration, "count").text,
+				   type->role == IAPROF_VALUE_DEVICE_TIME ? "executions" : "samples");
 }
 
 void view_text_append_rates(struct text *text, const struct model *model, uint32_t first)
@@ -131,7 +142,7 @@ void view_text_append_losses(struct text *text, const struct model *model)
 void view_text_append_view(struct text *text, const struct model *model, const struct view *view,
 			   enum model_table table, uint32_t type)
 {
-	text_append_string(text, model->types[type].name);
+	text_append_string(text, model->types[type].title);
 	if (view->of_run || model->intervals < 2)
 		text_append_string(text, ", since the start");
 	else

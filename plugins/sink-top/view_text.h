@@ -8,17 +8,19 @@
 
 extern const char *const table_choices[TABLE_COUNT + 2]; /* "auto" and the names; NULL-terminated */
 extern const char *const *const table_names;             /* "kernels" */
-extern const char *const table_headings[TABLE_COUNT];    /* heading of the name column */
 bool table_has_total(enum model_table table);            /* whether self and total can differ */
+
+/* Returns the heading of the name column; type: that of a table of devices. */
+const char *table_heading(const struct model *model, enum model_table table, uint32_t type);
 
 /* Appends "35 s, every 1.0 s; iaprof itself: 0.42 % of a CPU". recorded: the data was recorded earlier. */
 void view_text_append_time(struct text *text, const struct model *model, bool recorded);
-/* Appends "cpu 1.98 s/s, 198 samples/s; ...", the given value type first. */
+/* Appends "CPU time 1.98 s/s, 198 samples/s; ...", the given value type first. */
 void view_text_append_rates(struct text *text, const struct model *model, uint32_t first);
 /* Appends "nothing", or "12, 345 since the start: cpu-stack: stack map full 300, ...". */
 void view_text_append_losses(struct text *text, const struct model *model);
 bool view_text_has_losses(const struct model *model);
-/* Appends "cpu, last 1.0 s, by self". */
+/* Appends "CPU time, last 1.0 s, by self". */
 void view_text_append_view(struct text *text, const struct model *model, const struct view *view,
 			   enum model_table table, uint32_t type);
 /* Returns the heading of the program column of view_text_append_row(), padded. */

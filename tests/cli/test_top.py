@@ -43,11 +43,11 @@ def tables():
     lines = screen.lines()
     require(lines[0].startswith('iaprof top - '), lines[0])
     require(re.search(r'itself: \d+\.\d\d % of a CPU$', lines[0]), lines[0])
-    require(re.match(r'gpu-stalls \d+/s; cpu \d+ ms/s, \d+ samples/s', lines[1]), lines[1])
+    require(re.match(r'GPU samples \d+/s; CPU time \d+ ms/s, \d+ samples/s', lines[1]), lines[1])
     require(re.match(r'lost: \d+, \d+ since the start: known-source: known loss \d+', lines[2]), lines[2])
     require(lines[3].startswith('CPU    [') and lines[4].startswith('device ['), 'utilization')
     equal(lines[5], '[kernels]  instructions  reasons  functions  stacks  calls  processes', 'tables')
-    require(re.search(r'GPU KERNEL +gpu-stalls, (last \d\.\d s|since the start)$', lines[6]), lines[6])
+    require(re.search(r'GPU KERNEL +GPU samples, (last \d\.\d s|since the start)$', lines[6]), lines[6])
     equal(lines[23].split('  ')[0], 'q quit', 'the last line')
     screen.press(b'\t')
     screen.until(lambda: screen.shares() and screen.shares()[0][3].split()[0] == 'matmul+0x10', 'instructions')
@@ -55,9 +55,9 @@ def tables():
     screen.until(lambda: names(screen) == [(70.0, 'sbid'), (30.0, 'send')], 'reasons')
     screen.press(b'\x1b[C')
     screen.until(lambda: names(screen) == [(75.0, 'hot'), (25.0, 'warm')], 'functions')
-    require('cpu, ' in screen.lines()[6], screen.lines()[6])
+    require('CPU time, ' in screen.lines()[6], screen.lines()[6])
     screen.press(b'v')
-    screen.until('npu-calls, ', 'another value')
+    screen.until('NPU driver calls, ', 'another value')
     equal([(row[0], row[1]) for row in screen.shares()], [(100.0, 100.0), (0.0, 100.0)], 'shares of calls')
     screen.press(b'r')
     screen.until(', by total', 'the other order')
@@ -337,7 +337,11 @@ def threads(keys, wanted):
     screen.until('softmax', 'the picture')
     screen.press(b'7')
     screen.until('[processes]', 'processes')
-    screen.until(lambda: 'cpu, ' in screen.lines()[screen.heading() or 0], 'values of CPUs')
+    screen.until('GPU samples, ', 'values of a device')
+    while 'CPU time, ' not in screen.lines()[screen.heading()]:
+        shown = screen.lines()[screen.heading()].partition(', ')[0]
+        screen.press(b'v')
+        screen.until(lambda: shown not in screen.lines()[screen.heading() or 0], 'another value')  # pylint: disable=cell-var-from-loop
     equal('TID' in screen.lines()[screen.heading()], bool(keys), 'the column')
 
     def found():
@@ -550,14 +554,17 @@ def refused():
         require(re.fullmatch(r'iaprof: sink top: .*TERM.*batch=yes for text\)\n', outcome.out), outcome.out)
 
 
+VALUE_TYPES = {'CPU time': 'cpu', 'GPU samples': 'gpu-stalls', 'NPU driver calls': 'npu-calls', 'NPU driver time': 'npu-time'}
+
+
 def blocks(text):
     """Each interval: (table, value type) -> {what: (self, total)}"""
     found = []
     for line in text.splitlines():
         if line.startswith('iaprof top, interval '):
             found.append({})
-        elif match := re.match(r'([a-z]+): ([a-z-]+), ', line):
-            table = found[-1].setdefault((match[1], match[2]), {})
+        elif match := re.match(r'([a-z]+): ([A-Za-z ]+), (?:last|since)', line):
+            table = found[-1].setdefault((match[1], VALUE_TYPES[match[2]]), {})
         elif match := re.match(r' *\d+\.\d+% +\d+\.\d+% +(\d+) +(\d+)  (.*)$', line):
             require(match[3] not in table, f'a row twice: {line}')
             table[match[3]] = int(match[1]), int(match[2])

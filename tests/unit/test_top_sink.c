@@ -96,6 +96,43 @@ TEST(stacks_of_devices_are_told_apart)
 	ck_assert_uint_eq(model.tables[TABLE_CALLS].row_count, 0);
 }
 
+/* Samples were declared first: tables of devices show time, those of functions what is no device's. */
+TEST(time_of_devices_is_shown_first)
+{
+	uint32_t stalls = test_profile_value_type(&profile, "npu-stalls", "count");
+	uint32_t idle = test_profile_value_type(&profile, "gpu-idle", "nanoseconds");
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds");
+	uint32_t program = FRAME(.name = "model", .kind = IAPROF_FRAME_PROCESS, .pid = 7);
+	uint32_t kernel = FRAME(.name = "matmul", .kind = IAPROF_FRAME_DEVICE_FUNCTION);
+	uint32_t stack = test_profile_stack(&profile, (uint32_t[]){ program, kernel }, 2);
+	struct view view = { 0 };
+	profile.value_types.items[stalls].role = IAPROF_VALUE_DEVICE_SAMPLES;
+	profile.value_types.items[stalls].sample_unit = "tile";
+	test_profile_value(&profile, stack, stalls, 70);
+	test_profile_add(&profile, "[GPU idle]", idle, 9);
+	model_add(&model, test_profile_get(&profile));
+	ck_assert_uint_eq(view_type_of(&view, &model, TABLE_KERNELS), stalls);
+	test_profile_value(&profile, stack, time, 5);
+	model_add(&model, test_profile_get(&profile));
+	ck_assert_uint_eq(view_type_of(&view, &model, TABLE_KERNELS), time);
+	ck_assert_uint_eq(view_type_of(&view, &model, TABLE_PROCESSES), time);
+	ck_assert_uint_eq(view_type_of(&view, &model, TABLE_FUNCTIONS), time);
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	test_profile_add(&profile, "model;main", cpu, 1);
+	model_add(&model, test_profile_get(&profile));
+	ck_assert_uint_eq(view_type_of(&view, &model, TABLE_FUNCTIONS), cpu);
+	ck_assert_str_eq(model.types[stalls].title, "NPU samples (tile-time)");
+	ck_assert_str_eq(table_heading(&model, TABLE_KERNELS, stalls), "NPU KERNEL");
+	ck_assert_str_eq(table_heading(&model, TABLE_KERNELS, time), "GPU KERNEL");
+	ck_assert_str_eq(table_heading(&model, TABLE_KERNELS, cpu), "DEVICE KERNEL");
+	ck_assert_str_eq(table_heading(&model, TABLE_FUNCTIONS, time), "FUNCTION");
+	struct text rates = { 0 };
+	view_text_append_rates(&rates, &model, time);
+	ck_assert_ptr_nonnull(strstr(text_string(&rates), " executions/s; NPU samples (tile-time) "));
+	ck_assert_ptr_nonnull(strstr(text_string(&rates), "; GPU idle time 1.8 ns/s; "));
+	text_free(&rates);
+}
+
 TEST(functions_count_once_a_stack)
 {
 	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
