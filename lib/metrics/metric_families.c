@@ -33,7 +33,11 @@ enum family {
 	JOBS,
 	STALLS,
 	UTILIZATION,
+	GPU_UTILIZATION,
+	OTHER_UTILIZATION,
 	DEVICE_MEMORY,
+	GPU_MEMORY,
+	OTHER_MEMORY,
 	POWER,
 };
 
@@ -74,11 +78,12 @@ static const struct metric_family families[] = {
 	[SINK_STORED_BYTES] = { "iaprof_sink_stored_bytes", "iaprof.sink.stored", "By", METRIC_SUM,
 				"Size of the files of a sink: its spool, or the ring." },
 	[SAMPLES] = { "iaprof_samples_total", "iaprof.samples", "{sample}", METRIC_COUNTER,
-		      "Samples, calls or other events by value type." },
+		      "Samples, executions, calls or other events by value type." },
 	[MATCHED] = { "iaprof_matched_samples_total", "iaprof.samples.matched", "{sample}", METRIC_COUNTER,
-		      "Those whose GPU kernel is known, or on a CPU the name of the innermost function." },
+		      "Those whose device kernel is known, or on a CPU the name of the innermost function." },
 	[SAMPLED_TIME] = { "iaprof_sampled_seconds_total", "iaprof.samples.time", "s", METRIC_COUNTER,
-			   "Time that samples stand for, of value types that are a time." },
+			   "Time of value types that are a time: of samples of CPUs, executions on devices, or "
+			   "waits." },
 	[LOST] = { "iaprof_lost_events_total", "iaprof.events.lost", "{event}", METRIC_COUNTER,
 		   "Events that were lost, by source and reason." },
 	[LOST_UNKNOWN] = { "iaprof_losses_of_unknown_size_total", "iaprof.losses.unknown_size", "{loss}",
@@ -89,10 +94,18 @@ static const struct metric_family families[] = {
 		   "Jobs of a device that ended, by state." },
 	[STALLS] = { "iaprof_stall_samples_total", "iaprof.device.stall.samples", "{sample}", METRIC_COUNTER,
 		     "Stall samples of a device by reason." },
-	[UTILIZATION] = { "iaprof_device_utilization_ratio", "hw.gpu.utilization", "1", METRIC_GAUGE,
+	/* The conventions have names for GPUs, and none for other devices. */
+	[UTILIZATION] = { "iaprof_device_utilization_ratio", NULL, "1", METRIC_GAUGE,
 			  "Utilization that a device reports, from 0 to 1." },
-	[DEVICE_MEMORY] = { "iaprof_device_memory_bytes", "hw.gpu.memory.usage", "By", METRIC_SUM,
+	[GPU_UTILIZATION] = { NULL, "hw.gpu.utilization", "1", METRIC_GAUGE,
+			      "Utilization that a GPU reports, from 0 to 1." },
+	[OTHER_UTILIZATION] = { NULL, "iaprof.device.utilization", "1", METRIC_GAUGE,
+				"Utilization that a device other than a GPU reports, from 0 to 1." },
+	[DEVICE_MEMORY] = { "iaprof_device_memory_bytes", NULL, "By", METRIC_SUM,
 			    "Memory in use that a device reports." },
+	[GPU_MEMORY] = { NULL, "hw.gpu.memory.usage", "By", METRIC_SUM, "Memory in use that a GPU reports." },
+	[OTHER_MEMORY] = { NULL, "iaprof.device.memory.usage", "By", METRIC_SUM,
+			   "Memory in use that a device other than a GPU reports." },
 	[POWER] = { "iaprof_device_power_watts", "hw.power", "W", METRIC_GAUGE, "Power that a device reports." },
 };
 
@@ -243,18 +256,27 @@ static void visit_work(const struct metric_visitor *visitor, const struct metric
 
 static void visit_readings(const struct metric_visitor *visitor, const struct metrics *metrics)
 {
-	static const enum family of[] = {
-		[READING_UTILIZATION] = UTILIZATION, [READING_MEMORY] = DEVICE_MEMORY, [READING_POWER] = POWER
-	};
-	for (uint32_t what = 0; what < READING_COUNT; what++) {
-		begin(visitor, of[what]);
+	static const struct {
+		enum family family;
+		enum device_reading what;
+		bool of_gpus, of_others;
+	} shown[] = { { UTILIZATION, READING_UTILIZATION, true, true },
+		      { GPU_UTILIZATION, READING_UTILIZATION, true, false },
+		      { OTHER_UTILIZATION, READING_UTILIZATION, false, true },
+		      { DEVICE_MEMORY, READING_MEMORY, true, true },
+		      { GPU_MEMORY, READING_MEMORY, true, false },
+		      { OTHER_MEMORY, READING_MEMORY, false, true },
+		      { POWER, READING_POWER, true, true } };
+	for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {
+		begin(visitor, shown[k].family);
 		for (size_t i = 0; i < metrics->readings.count; i++) {
 			const struct metric_reading *reading = &metrics->readings.items[i];
-			if (reading->what == (enum device_reading)what && reading->is_known)
-				visit_device(visitor, of[what], &metrics->devices[reading->device], "engine",
+			if (reading->what == shown[k].what && reading->is_known &&
+			    (reading->is_gpu ? shown[k].of_gpus : shown[k].of_others))
+				visit_device(visitor, shown[k].family, &metrics->devices[reading->device], "engine",
 					     reading->engine.text,
-					     what == READING_MEMORY ? integer((uint64_t)reading->value)
-								    : real(reading->value));
+					     shown[k].what == READING_MEMORY ? integer((uint64_t)reading->value)
+									     : real(reading->value));
 		}
 	}
 }

@@ -17,7 +17,7 @@ enum metric_kind {
 };
 
 struct metric_family {
-	const char *prometheus; /* name, with its unit: "iaprof_device_busy_seconds_total" */
+	const char *prometheus; /* name, with its unit: "iaprof_device_busy_seconds_total"; NULL: not served there */
 	const char *otlp;       /* name of OpenTelemetry: "iaprof.device.busy.time"; NULL: not sent there */
 	const char *unit;       /* UCUM: "s", "By", "1", "{sample}" */
 	enum metric_kind kind;

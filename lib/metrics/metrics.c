@@ -100,7 +100,8 @@ static void take_value(struct metrics *metrics, const struct iaprof_profile *pro
 		metrics->dropped += !facts.is_lost;
 		return;
 	}
-	saturating_increase(&type->samples, value->count);
+	if (iaprof_profile_value_type(profile, value->value_type)->role != IAPROF_VALUE_DEVICE_IDLE)
+		saturating_increase(&type->samples, value->count);
 	if (facts.is_matched)
 		saturating_increase(&type->matched, value->count);
 	if (type->is_time)

@@ -46,6 +46,7 @@ enum metric_evidence { EVIDENCE_NONE, EVIDENCE_JOBS, EVIDENCE_STATISTICS, EVIDEN
 
 struct metric_device {
 	struct label_text source, name, address;
+	uint32_t kind; /* enum iaprof_device_kind */
 	enum metric_evidence evidence;
 	uint64_t last_end; /* of the latest job, before which the next one did not run */
 	uint64_t jobs_done, jobs_aborted;
@@ -85,6 +86,7 @@ struct metric_reading {
 	uint32_t device;
 	enum device_reading what;
 	struct label_text engine;
+	bool is_gpu;  /* by the kind of its device, or its own name */
 	double value; /* 0 to 1, bytes, or watts */
 	bool is_known;
 };

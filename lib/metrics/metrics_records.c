@@ -5,6 +5,7 @@
 #include "base/saturating.h"
 #include "metrics/metrics.h"
 #include "process/process_cgroup.h"
+#include "stacks/value_label.h"
 
 /* Counters of sources, by their names. */
 #define KERNEL_SIDE_TIME "kernel-side-time"
@@ -75,7 +76,9 @@ static void take_device(struct metrics *metrics, const struct iaprof_record_devi
 	const struct metric_source *source = find_source(metrics, record->header.source);
 	struct metric_device device = { .source = source ? source->name : label_of(""),
 					.name = name_of(metrics, record->name),
-					.address = name_of(metrics, record->address) };
+					.address = name_of(metrics, record->address),
+					.kind = record->header.size >= sizeof *record ? record->kind
+										      : IAPROF_DEVICE_UNKNOWN };
 	struct metric_device_id *known = find_device_id(metrics, record->header.source, record->id);
 	struct metric_device_id added = { record->header.source, record->id, add_device(metrics, &device) };
 	if (added.device < METRIC_DEVICES_MAX && known)
@@ -250,9 +253,12 @@ static enum device_reading reading_of(const char *name, const char *unit)
 }
 
 /* Returns the index of a reading; METRIC_READINGS_MAX if there are too many, or when out of memory. */
-static uint32_t find_reading(struct metrics *metrics, uint32_t device, enum device_reading what, const char *engine)
+static uint32_t find_reading(struct metrics *metrics, uint32_t device, enum device_reading what, const char *name,
+			     const char *engine)
 {
 	struct metric_reading wanted = { .device = device, .what = what, .engine = label_of(engine) };
+	uint32_t kind = metrics->devices[device].kind;
+	wanted.is_gpu = (kind ? kind : device_kind_of_name(name)) == IAPROF_DEVICE_GPU;
 	for (uint32_t i = 0; i < metrics->readings.count; i++) {
 		const struct metric_reading *known = &metrics->readings.items[i];
 		if (known->device == device && known->what == what && label_is_equal(&known->engine, &wanted.engine))
@@ -283,7 +289,7 @@ static void take_counter(struct metrics *metrics, const struct iaprof_record_cou
 		    (has_engine && (record->pid || record->labels)))
 			return;
 		const char *engine = has_engine ? recent_strings_text(&metrics->strings, record->engine) : "";
-		counter.reading = find_reading(metrics, device->device, what, engine);
+		counter.reading = find_reading(metrics, device->device, what, name, engine);
 	}
 	for (size_t i = 0; i < metrics->counters.count; i++)
 		if (metrics->counters.items[i].source == counter.source && metrics->counters.items[i].id == counter.id)

@@ -20,7 +20,7 @@ struct request {
 	const struct metrics_interval *interval;
 	Otlp__Metric *metrics[FAMILIES_MAX];
 	size_t metric_count;
-	bool is_open; /* the last metric is that of the family in progress */
+	bool is_open;                              /* the last metric is that of the family in progress */
 	Otlp__NumberDataPoint *points[POINTS_MAX]; /* of the family in progress */
 	size_t point_count;
 	uint32_t total;
@@ -32,7 +32,6 @@ static const struct {
 } attributes[] = {
 	{ "source", "iaprof.source" },   { "type", "iaprof.value.type" }, { "reason", "iaprof.reason" },
 	{ "state", "iaprof.job.state" }, { "device", "hw.name" },         { "address", "hw.id" },
-	{ "engine", "hw.gpu.task" },
 };
 
 static bool is_container_id(const char *name)
@@ -40,8 +39,10 @@ static bool is_container_id(const char *name)
 	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
 }
 
-static const char *attribute_of(const struct metric_label *label)
+static const char *attribute_of(const struct metric_family *family, const struct metric_label *label)
 {
+	if (strcmp(label->name, "engine") == 0)
+		return strncmp(family->otlp, "hw.", 3) == 0 ? "hw.gpu.task" : "iaprof.device.engine";
 	if (strcmp(label->name, "container") == 0)
 		return is_container_id(label->value) ? "container.id" : "container.name";
 	for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
@@ -58,7 +59,8 @@ static const char *value_of(const struct metric_label *labels, const char *name)
 	return "";
 }
 
-static void put_attributes(struct request *request, const struct metric_label *labels, Otlp__NumberDataPoint *point)
+static void put_attributes(struct request *request, const struct metric_family *family,
+			   const struct metric_label *labels, Otlp__NumberDataPoint *point)
 {
 	point->attributes = message_pool_get(&request->pool, LABELS_MAX, sizeof *point->attributes);
 	const struct metric_label *label = labels;
@@ -68,7 +70,7 @@ static void put_attributes(struct request *request, const struct metric_label *l
 		if (!*value && strcmp(label->name, "address") == 0)
 			value = value_of(labels, "device");
 		Otlp__KeyValue *pair =
-			*value ? resource_message_pair(&request->pool, attribute_of(label), value) : NULL;
+			*value ? resource_message_pair(&request->pool, attribute_of(family, label), value) : NULL;
 		if (pair)
 			point->attributes[point->n_attributes++] = pair;
 	}
@@ -151,7 +153,7 @@ static void add_point(void *context, const struct metric_family *family, const s
 		point->as_double = number.type == METRIC_REAL ? number.real
 							      : (double)number.integer / (double)NANOSECONDS_PER_SECOND;
 	}
-	put_attributes(request, labels, point);
+	put_attributes(request, family, labels, point);
 	request->points[request->point_count++] = point;
 }
 

@@ -9,6 +9,8 @@
 
 static void append_family(void *context, const struct metric_family *family)
 {
+	if (!family->prometheus)
+		return;
 	text_append_format(context, "# HELP %s %s\n# TYPE %s %s\n", family->prometheus, family->help,
 			   family->prometheus, family->kind == METRIC_COUNTER ? "counter" : "gauge");
 }
@@ -18,6 +20,8 @@ static void append_point(void *context, const struct metric_family *family, cons
 {
 	struct text *text = context;
 	const char *separator = "{";
+	if (!family->prometheus)
+		return;
 	text_append_string(text, family->prometheus);
 	for (; labels->name; labels++) {
 		if (!*labels->value)

@@ -102,10 +102,24 @@ static int send_device(const struct iaprof_host *host, const struct source *sour
 /* The first device has jobs only: three of 100 ms that overlap by half, and one that was aborted. */
 static int send_jobs(const struct iaprof_host *host, const struct source *source)
 {
-	struct iaprof_record_device device = { .header = HEADER(DEVICE, device),
-					       .id = 1000,
-					       .name = text(host, "NPU") };
+	struct iaprof_record_device device = {
+		.header = HEADER(DEVICE, device), .id = 1000, .name = text(host, "NPU"), .kind = IAPROF_DEVICE_NPU
+	};
 	int result = emit(host, &device, sizeof device);
+	struct iaprof_record_counter counter = { .header = HEADER(COUNTER, counter),
+						 .id = UINT32_MAX,
+						 .name = text(host, "utilization"),
+						 .unit = text(host, "percent"),
+						 .kind = IAPROF_COUNTER_GAUGE,
+						 .device = 1000,
+						 .engine = text(host, "compute") };
+	struct iaprof_record_counter_value value = { .header = HEADER(COUNTER_VALUE, value),
+						     .counter = UINT32_MAX,
+						     .value = 50 };
+	if (!result)
+		result = emit(host, &counter, sizeof counter);
+	if (!result)
+		result = emit(host, &value, sizeof value);
 	uint64_t now = host->clock(host);
 	for (uint32_t i = 0; !result && i < 4; i++) {
 		struct iaprof_record_job job = { .header = HEADER(JOB, job),

@@ -36,6 +36,9 @@ def sums():
                   'hw.gpu.memory.usage': ('By', 'sum', {}, 3 << 30), 'hw.power': ('W', 'gauge', {}, 75.25)}
     for name, (unit, kind, more, value) in of_devices.items():
         equal(metrics[name], (unit, kind, {attributes(**device, **more, hw_id=address): value for address in addresses}), name)
+    equal(metrics['iaprof.device.utilization'], ('1', 'gauge', {attributes(
+        iaprof_source='metrics-source', hw_name='NPU', hw_id='NPU', iaprof_device_engine='compute'): 0.5}), 'of an NPU')
+    require('iaprof.device.memory.usage' not in metrics, 'memory of an NPU')
     busy = {attributes(**device, hw_id=address): 0.25 for address in addresses}
     busy[attributes(iaprof_source='metrics-source', hw_name='NPU', hw_id='NPU')] = 0.2
     equal(metrics['iaprof.device.busy.time'], ('s', 'counter', busy), 'busy')

@@ -94,7 +94,8 @@ def sums():
     wanted[labels(source='metrics-source', device='NPU')] = 0.2
     equal(of(metrics, 'iaprof_device_busy_seconds_total'), wanted, 'busy')
     equal(of(metrics, 'iaprof_device_utilization_ratio'),
-          {labels(**device, address=address, engine='compute'): 0.125 for address in addresses}, 'utilization')
+          {labels(source='metrics-source', device='NPU', engine='compute'): 0.5,
+           **{labels(**device, address=address, engine='compute'): 0.125 for address in addresses}}, 'utilization')
     for name, value in ('memory_bytes', 3 << 30), ('power_watts', 75.25):
         equal(of(metrics, f'iaprof_device_{name}'), {labels(**device, address=address): value for address in addresses}, name)
     equal(of(metrics, 'iaprof_stall_samples_total'),
