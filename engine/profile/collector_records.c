@@ -142,7 +142,8 @@ static void take_profile_value(struct collector *collector, const struct iaprof_
 	else if (!value_table_add(&collector->values, stack->stack, value_type, record->value, record->count))
 		collector_count_out_of_memory(collector, record->count);
 	else if (record->header.size >= sizeof *record)
-		time_table_add(&collector->times, stack->stack, value_type, record->begin, record->end, record->value);
+		device_values_add_time(&collector->times, &collector->facts, stack->stack, value_type, record->begin,
+				       record->end, record->value);
 }
 
 /* Attributes a device sample or the time of a job, or counts it as lost. */

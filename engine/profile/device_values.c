@@ -38,10 +38,18 @@ static bool add_value(void *context, uint32_t stack, uint32_t value_type, uint64
 	return value_type != LOSS_NO_VALUE_TYPE && value_table_add(values->values, stack, value_type, value, count);
 }
 
+void device_values_add_time(struct time_table *times, const struct run_metadata *facts, uint32_t stack,
+			    uint32_t value_type, uint64_t begin, uint64_t end, uint64_t value)
+{
+	bool is_sampled = value_type < facts->value_types.count &&
+			  facts->value_types.items[value_type].role == IAPROF_VALUE_DEVICE_SAMPLES;
+	(is_sampled ? time_table_add_samples : time_table_add)(times, stack, value_type, begin, end, value);
+}
+
 static void add_time(void *context, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end, uint64_t value)
 {
 	struct device_values *values = context;
-	time_table_add(values->times, stack, value_type, begin, end, value);
+	device_values_add_time(values->times, values->facts, stack, value_type, begin, end, value);
 }
 
 static void add_metadata(void *context, const char *key, const char *value)

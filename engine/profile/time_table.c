@@ -91,8 +91,8 @@ static uint64_t portion(uint64_t value, uint64_t part, uint64_t length, uint64_t
 	return part < length ? (uint64_t)(((unsigned __int128)value * part + rest) / length) : value;
 }
 
-void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
-		    uint64_t value)
+static void divide(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
+		   uint64_t value, uint64_t slots_max)
 {
 	if (!table->resolution || !begin || end < begin || !value)
 		return;
@@ -102,7 +102,7 @@ void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_typ
 	table->phase += 0x9e3779b97f4a7c15; /* golden ratio: multiples are evenly distributed */
 	uint64_t rest = (uint64_t)((unsigned __int128)table->phase * length >> 64);
 	note_duration(table, value_type, length);
-	while (slots / step > TIME_SLOTS_OF_VALUE_MAX)
+	while (slots / step > slots_max)
 		step *= 2;
 	/* Slots that are partially covered receive a share. */
 	for (uint64_t slot = 0; slot < slots; slot += step) {
@@ -114,4 +114,16 @@ void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_typ
 		add_value(table, &table->stacks, stack, value_type, first + slot, due);
 		add_value(table, &table->totals, UINT32_MAX, value_type, first + slot, due);
 	}
+}
+
+void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
+		    uint64_t value)
+{
+	divide(table, stack, value_type, begin, end, value, TIME_SLOTS_OF_VALUE_MAX);
+}
+
+void time_table_add_samples(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
+			    uint64_t value)
+{
+	divide(table, stack, value_type, begin, end, value, TIME_SLOTS_OF_SAMPLES_MAX);
 }

@@ -15,8 +15,14 @@
 /* Number of sums above which slots become wider, unless that does not help. */
 #define TIME_SUMS_MAX (UINT32_C(1) << 20)
 
-/* Limit on slots per value; a longer value is divided among wider slots. */
+/* Limit on slots per value; a longer value is divided among wider slots, of which the first one has it. */
 #define TIME_SLOTS_OF_VALUE_MAX 64
+
+/*
+ * The same for samples of devices, which sources may read once in seconds: a constant load must not appear as peaks.
+ * There are no more of these values than samples, other than of waits in nanoseconds.
+ */
+#define TIME_SLOTS_OF_SAMPLES_MAX 4096
 
 /* Sums of one width. Initialise with {0}. */
 struct time_sums {
@@ -44,6 +50,9 @@ void time_table_clear(struct time_table *table);
 /* Adds a value of a stack within [begin, end), or at one time if they are equal; begin 0: not known, adds nothing. */
 void time_table_add(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
 		    uint64_t value);
+/* Likewise for samples of a device. */
+void time_table_add_samples(struct time_table *table, uint32_t stack, uint32_t value_type, uint64_t begin, uint64_t end,
+			    uint64_t value);
 
 /* Returns the current width of slots, in ns. */
 static inline uint64_t time_sums_width(const struct time_table *table, const struct time_sums *sums)

@@ -170,9 +170,10 @@ def each_value_type_has_its_own(window):
     equal(tip.rows['Data dependency'], share(30, 42), 'their reasons')
     equal(looker.point_at(0.11).rows['GPU samples'], '0', 'none')
     looker.drag(0.29, 0.33)
-    # A lane has its own samples, whichever are shown elsewhere.
-    for value in 'gpu-stalls', 'cpu':
+    # A lane has its own samples, whichever are shown elsewhere; the resolution is that of the data, which came in batches.
+    for value, resolution in ('gpu-stalls', 100), ('cpu', 20):
         looker.choose('value', value)
+        assert f'Resolution {resolution}{THIN}ms' in looker.text('facts-shown'), looker.text('facts-shown')
         tip = looker.point_at(0.11, 0.1)
         equal((tip.rows, tip.sub), ({'CPU time': f'5{THIN}ms'}, ''), f'the lane of the CPU, with {value}')
         equal(looker.point_at(0.31).rows['GPU samples'], '42', f'the lane of the GPU, with {value}')

@@ -172,6 +172,32 @@ TEST_LOOP(long_values_have_as_many_slots_as_they_may, 0, 2)
 	ck_assert_uint_eq(table.added_up_over.items[2], 5);
 }
 
+/*
+ * A device under constant load of one sample in 100 us, which is read about once a second, once after 3 seconds, in
+ * slots of 20 ms and of 1 ms.
+ */
+TEST_LOOP(samples_of_a_constant_load_are_flat, 0, 2)
+{
+	static const uint64_t reads[] = { 0, 1030, 2137, 5137, 6200, 7290 }; /* ms */
+	uint64_t width = _i ? MILLISECOND : SLOT, each = 10 * width / MILLISECOND, sum = 0;
+	table.resolution = width;
+	for (size_t i = 1; i < sizeof reads / sizeof *reads; i++)
+		time_table_add_samples(&table, 7, 0, SECOND + reads[i - 1] * MILLISECOND,
+				       SECOND + reads[i] * MILLISECOND, 10 * (reads[i] - reads[i - 1]));
+	for (uint64_t begin = SECOND; begin + width <= SECOND + 7290 * MILLISECOND; begin += width) {
+		uint64_t slot = sum_between(&table.stacks, 7, begin, begin + width);
+		ck_assert_uint_ge(slot, each - 2); /* rounding of the values of one read or two */
+		ck_assert_uint_le(slot, each + 2);
+		ck_assert_uint_eq(sum_between(&table.totals, UINT32_MAX, begin, begin + width), slot);
+		sum += slot;
+	}
+	sum += sum_between(&table.stacks, 7, SECOND + 7290 * MILLISECOND / width * width, UINT64_MAX);
+	ck_assert_uint_eq(sum_between(&table.stacks, 7, 0, UINT64_MAX), 72900);
+	ck_assert_uint_eq(table.added_up_over.items[0], 3 * SECOND);
+	time_table_add_samples(&table, 8, 0, 1, UINT64_MAX - 1, UINT64_MAX);
+	ck_assert_uint_le(table.stacks.items.count, 7300 + TIME_SLOTS_OF_SAMPLES_MAX);
+}
+
 /* Nothing, and what is known of no time, takes no room; what begins and ends in the first slot has it. */
 TEST(empty_values_are_in_no_slot)
 {
@@ -263,6 +289,32 @@ TEST(a_profile_has_the_times_of_its_samples)
 		ck_assert_uint_eq(time->value, 4 * ((time->time - SECOND) / SLOT) + 3 + 2000);
 	}
 	snapshot_release(interval);
+	snapshot_release(all);
+	collector_free(collector);
+	intern_free(intern);
+}
+
+/* Read once, a second after the one before: each ms has as many. */
+TEST(a_profile_has_flat_samples_of_a_device)
+{
+	intern = intern_new(NULL);
+	collector = collector_new(
+		&(struct collector_options){ .intern = intern, .live = true, .time_resolution = MILLISECOND });
+	take_process(10, IAPROF_PROCESS_EXISTING, "train", 0);
+	struct {
+		struct iaprof_record_stall_sample head;
+		uint64_t counts[1];
+	} record = { .head = { .begin = SECOND, .address = 0x1000, .device = 1, .pid = 10, .reason_count = 1 },
+		     .counts = { 7000 } };
+	take(&record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, 2 * SECOND);
+	collector_finish(collector);
+	struct snapshot *all = collector_snapshot(collector, true);
+	const struct iaprof_profile *profile = &all->profile;
+	ck_assert_uint_eq(profile->value_count, 1);
+	ck_assert_uint_eq(profile->time_count, 1000);
+	for (size_t i = 0; i < profile->time_count; i++)
+		ck_assert_uint_eq(iaprof_profile_time(profile, i)->value, 7);
+	ck_assert_uint_eq(iaprof_profile_value_type(profile, 0)->added_up_over, SECOND);
 	snapshot_release(all);
 	collector_free(collector);
 	intern_free(intern);

@@ -313,8 +313,12 @@ class App {
     const values = model.values(), matched = model.isDevice ? model.unhiddenValues().matched : 0;
     if (model.types.length)
       right.append(make('span', { id: 'whole-sum', textContent: model.sumText(values.total[0]) }));
-    if (model.times)
-      right.append(make('span', { title: 'The shortest time that can be selected', textContent: `Resolution ${timeText(model.times.width)}` }));
+    if (model.times) {
+      const { width } = model.times, resolution = model.times.resolutionOf(model.type, model.types[model.type] || {});
+      const title = resolution > width ? `Samples are collected in batches of ${timeText(resolution)} at most and spread evenly`
+        : 'The shortest time that can be selected';
+      right.append(make('span', { title, textContent: `Resolution ${timeText(resolution)}` }));
+    }
     if (model.isDevice && matched > 0)
       right.append(make('span', { title: `${model.typeLabel()} of kernels that are known` }, make('b', { textContent: shareText(matched, values.total[0]) }), ' matched'));
     const lost = model.header.lost.reduce((sum, { count }) => sum + count, 0);

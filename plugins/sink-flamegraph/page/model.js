@@ -38,7 +38,7 @@ function addSpan(spans, { names, pid }, frame, process, thread) {
 }
 
 // enum iaprof_value_role
-const Role = Object.freeze({ DEVICE_TIME: 2, DEVICE_SAMPLES: 3, DEVICE_IDLE: 5 });
+const Role = Object.freeze({ CPU_TIME: 1, DEVICE_TIME: 2, DEVICE_SAMPLES: 3, DEVICE_IDLE: 5 });
 
 class Model {
   constructor(profile, state) {

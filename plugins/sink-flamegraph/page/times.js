@@ -49,6 +49,11 @@ class Times {
     return selves;
   }
 
+  // The resolution of a value type: samples of CPUs and devices are known to be in a batch, not when in it.
+  resolutionOf(type, { role }) {
+    return [Role.CPU_TIME, Role.DEVICE_SAMPLES].includes(role) ? Math.max(this.width, this.addedUp[type]) : this.width;
+  }
+
   // The time range extended to the boundaries of slots.
   widen({ begin, end }) {
     return { begin: Math.floor(begin / this.width) * this.width, end: Math.ceil(end / this.width) * this.width };
