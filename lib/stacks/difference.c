@@ -50,6 +50,8 @@ static uint32_t join_value_type(struct difference *joining, const struct iaprof_
 			known->device_kind = type->device_kind;
 			known->sample_unit = type->sample_unit;
 		}
+		if (known->sample_unit && type->sample_unit && strcmp(known->sample_unit, type->sample_unit) != 0)
+			known->sample_unit = NULL; /* of different devices */
 		known->flags |= type->flags;
 		return i;
 	}

@@ -29,14 +29,30 @@ int value_role_preference(uint32_t role)
 						     : 1;
 }
 
+/* Returns whether a value type has values in both runs of a difference: others cannot be compared. */
+static bool is_of_both(const struct iaprof_profile *profile, uint32_t type)
+{
+	bool has_before = false, has_after = false;
+	for (size_t i = 0; i < profile->value_count && !(has_before && has_after); i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		has_before |= value->value_type == type && value->before;
+		has_after |= value->value_type == type && value->value;
+	}
+	return has_before && has_after;
+}
+
 uint32_t value_type_best(const struct iaprof_profile *profile)
 {
 	uint32_t best = VALUE_TYPE_NONE;
 	int most = -1;
-	for (size_t i = 0; i < profile->value_count; i++) {
-		uint32_t type = iaprof_profile_value(profile, i)->value_type;
-		int wanted = type == best ? -1 : value_role_preference(iaprof_profile_value_type(profile, type)->role);
-		if (wanted > most || (wanted == most && type < best)) {
+	for (uint32_t type = 0; type < profile->value_type_count; type++) {
+		int wanted = value_role_preference(iaprof_profile_value_type(profile, type)->role);
+		bool has_values = false;
+		for (size_t i = 0; i < profile->value_count && !has_values; i++)
+			has_values = iaprof_profile_value(profile, i)->value_type == type;
+		if (profile->flags & IAPROF_PROFILE_DIFFERENCE && is_of_both(profile, type))
+			wanted += VALUE_ROLE_PREFERENCES;
+		if (has_values && wanted > most) {
 			best = type;
 			most = wanted;
 		}

@@ -18,10 +18,11 @@ void value_type_append_label(struct text *text, const struct iaprof_profile *pro
 
 /* Returns a larger number for roles that sinks show first: the time of a device, its samples, others, idle time. */
 int value_role_preference(uint32_t role);
+#define VALUE_ROLE_PREFERENCES 4 /* their number, from 0 on */
 
 /*
- * Returns the default: the time of a device, its samples, or else the first with values; VALUE_TYPE_NONE if none has
- * values.
+ * Returns the default: the time of a device, its samples, or else the first with values; in a difference, the first of
+ * these that both runs have. VALUE_TYPE_NONE if none has values.
  */
 uint32_t value_type_best(const struct iaprof_profile *profile);
 

@@ -113,7 +113,11 @@ void capture_records_send(struct test_host *host, const struct iaprof_profile *p
 		const struct iaprof_value_type *type = iaprof_profile_value_type(profile, i);
 		struct iaprof_record_value_type record = { .id = i + 1,
 							   .name = send_text(host, &texts, type->name),
-							   .unit = send_text(host, &texts, type->unit) };
+							   .unit = send_text(host, &texts, type->unit),
+							   .role = type->role,
+							   .device_kind = type->device_kind };
+		if (type->sample_unit)
+			record.sample_unit = send_text(host, &texts, type->sample_unit);
 		send(host, &record.header, IAPROF_RECORD_VALUE_TYPE, sizeof record, 1);
 	}
 	send_stacks(host, &texts, profile);

@@ -148,6 +148,12 @@ def a_value_type_can_be_of_one_side():
     equal(difference_of(before, after, 'cpu'), {'one': (5, 4)}, 'by name and unit, whatever its number')
     equal(difference_of(before, after, 'gpu-stalls'), {'one': (0, 3)}, 'of the later one only')
     equal(difference_of(after, before, 'gpu-stalls'), {'one': (3, 0)}, 'of the earlier one only')
+    stalls = gpu_stack(7, 'main', 'send', 'sbid', 16)
+    types = [COUNT, ('gpu-time', 'nanoseconds')]
+    samples, times = capture('samples', [(0, 5, stalls)], types), capture('times', [(0, 4, stalls), (1, 9, stalls)], types)
+    for files, wanted in ((samples, times), ['5 4']), ((times, samples), ['4 5']), ((times, times), ['9 9']):
+        lines = iaprof('-q', '--diff', *files, '-k', 'folded').stdout.splitlines()
+        equal([' '.join(line.split()[-2:]) for line in lines], wanted, 'what both have is the default')
     other_unit = capture('other', [(0, 9, [Frame('one', PROGRAM)])], [('cpu', 'cycles')])
     equal(difference_of(before, other_unit, 'cpu-nanoseconds'), {'one': (5, 0)}, 'another unit is another type')
 
