@@ -20,11 +20,14 @@ uint64_t attribution_total(const struct iaprof_record_stall_sample *sample)
 
 /*
  * Returns the start of a sample's interval for the timeline. The interval in the record begins earlier, because
- * hardware buffers samples; overlapping intervals would show twice the activity.
+ * hardware buffers samples; overlapping intervals would show twice the activity. Samples of processes that the source
+ * knows are read for each process, in intervals of its own, which overlap those of others.
  */
 static uint64_t begin_of(struct device_samples *device, const struct iaprof_record_stall_sample *sample)
 {
 	uint64_t end = sample->header.time;
+	if (sample->pid)
+		return sample->begin;
 	if (end > device->interval_end) {
 		device->before_end = device->interval_end;
 		device->interval_end = end;

@@ -294,24 +294,28 @@ TEST(a_profile_has_the_times_of_its_samples)
 	intern_free(intern);
 }
 
-/* Read once, a second after the one before: each ms has as many. */
+/* Two processes are read in turn, once in a second each: each ms has as many samples of both. */
 TEST(a_profile_has_flat_samples_of_a_device)
 {
 	intern = intern_new(NULL);
 	collector = collector_new(
 		&(struct collector_options){ .intern = intern, .live = true, .time_resolution = MILLISECOND });
 	take_process(10, IAPROF_PROCESS_EXISTING, "train", 0);
+	take_process(11, IAPROF_PROCESS_EXISTING, "infer", 0);
 	struct {
 		struct iaprof_record_stall_sample head;
 		uint64_t counts[1];
 	} record = { .head = { .begin = SECOND, .address = 0x1000, .device = 1, .pid = 10, .reason_count = 1 },
 		     .counts = { 7000 } };
 	take(&record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, 2 * SECOND);
+	record.head.pid = 11;
+	record.head.begin += 10 * MILLISECOND;
+	take(&record, IAPROF_RECORD_STALL_SAMPLE, sizeof record, 2 * SECOND + 10 * MILLISECOND);
 	collector_finish(collector);
 	struct snapshot *all = collector_snapshot(collector, true);
 	const struct iaprof_profile *profile = &all->profile;
-	ck_assert_uint_eq(profile->value_count, 1);
-	ck_assert_uint_eq(profile->time_count, 1000);
+	ck_assert_uint_eq(profile->value_count, 2);
+	ck_assert_uint_eq(profile->time_count, 2000);
 	for (size_t i = 0; i < profile->time_count; i++)
 		ck_assert_uint_eq(iaprof_profile_time(profile, i)->value, 7);
 	ck_assert_uint_eq(iaprof_profile_value_type(profile, 0)->added_up_over, SECOND);
