@@ -7,7 +7,7 @@
 
 #include "symbolizer/demangle.h"
 
-enum place_kind { LOCATION_IN_IMAGE = 1, LOCATION_IN_KERNEL = 2, LOCATION_UNKNOWN = 3 };
+enum place_kind { LOCATION_IN_IMAGE = 1, LOCATION_IN_KERNEL = 2, LOCATION_UNKNOWN = 3, LOCATION_WHOLE_KERNEL = 4 };
 
 /* Limit on distinct addresses in unknown code, so that faulty hardware or a program cannot exhaust memory. */
 #define UNKNOWN_MAX 16384
@@ -156,6 +156,33 @@ static uint32_t add_of_image(struct code_locations *locations, const struct loca
 			    complete && add_number(locations, &location, found.location.offset, listing));
 }
 
+/* Adds a kernel as a whole, with the frames that samples in it have: its source file and name. */
+static uint32_t add_whole_kernel(struct code_locations *locations, const struct located_code *key,
+				 struct remote_code *code)
+{
+	struct code_place found;
+	struct code_frame frames[CODE_FRAMES_MAX];
+	if (!remote_code_find(code, key->address, &found))
+		return LOCATION_NONE;
+	const struct code_function *function = found.location.kernel ? found.location.kernel : found.location.function;
+	struct resolved_location location = { .key = *key,
+					      .first = (uint32_t)locations->frame_ids.count,
+					      .offset = FRAME_NONE,
+					      .function = intern_own_text(locations->intern, function->name),
+					      .is_kernel = true };
+	bool complete = true;
+	size_t count = code_place_frames(&found, key->address, frames);
+	for (size_t i = 0; complete && i < count && !(frames[i].flags & IAPROF_FRAME_INLINED) &&
+			   frames[i].kind != IAPROF_FRAME_DEVICE_INSTRUCTION;
+	     i++)
+		complete = push_frame(locations, &location.count,
+				      &(struct iaprof_frame){ .name = frames[i].name,
+							      .file = frames[i].file,
+							      .kind = frames[i].kind,
+							      .flags = frames[i].flags });
+	return add_location(locations, &location, complete);
+}
+
 static uint32_t add_of_kernel(struct code_locations *locations, const struct located_code *key, const char *kernel)
 {
 	char demangled[DEMANGLE_LENGTH_MAX + 1];
@@ -175,12 +202,17 @@ static uint32_t add_of_kernel(struct code_locations *locations, const struct loc
 uint32_t code_locations_find(struct code_locations *locations, const struct device_code_found *found)
 {
 	struct located_code key = { .address = found->address,
-				    .kind = found->code ? LOCATION_IN_IMAGE : LOCATION_IN_KERNEL };
+				    .kind = !found->code      ? LOCATION_IN_KERNEL
+					    : found->is_whole ? LOCATION_WHOLE_KERNEL
+							      : LOCATION_IN_IMAGE };
 	key.code = found->code ? remote_code_key(found->code) : intern_own_text(locations->intern, found->kernel);
 	uint32_t position = keyed_array_find(&locations->items, &key);
 	if (position != LOCATION_NONE)
 		return position;
-	return found->code ? add_of_image(locations, &key, found->code) : add_of_kernel(locations, &key, found->kernel);
+	if (found->code && !found->is_whole)
+		return add_of_image(locations, &key, found->code);
+	position = found->code ? add_whole_kernel(locations, &key, found->code) : LOCATION_NONE;
+	return position == LOCATION_NONE ? add_of_kernel(locations, &key, found->kernel) : position;
 }
 
 uint32_t code_locations_find_unknown(struct code_locations *locations, uint64_t device, uint64_t address,

@@ -406,12 +406,9 @@ bool device_code_find_kernel(const struct device_code *code, uint16_t source, ui
 	if (!known || (function && offset != DEVICE_CODE_WHOLE_KERNEL && offset >= function->size))
 		return false;
 	*found = (struct device_code_found){ .pid = known->pid, .kernel = known->name, .life = CODE_LIFE_ANY };
-	if (offset == DEVICE_CODE_WHOLE_KERNEL) {
-		found->kernel = function ? function->shown : known->name;
-	} else {
-		found->code = known->image ? known->image->code : NULL;
-		found->address = (function ? function->address : 0) + offset;
-	}
+	found->is_whole = offset == DEVICE_CODE_WHOLE_KERNEL;
+	found->code = known->image && (function || !found->is_whole) ? known->image->code : NULL;
+	found->address = (function ? function->address : 0) + (found->is_whole ? 0 : offset);
 	return true;
 }
 

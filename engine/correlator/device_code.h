@@ -65,8 +65,9 @@ uint64_t device_code_device(const struct device_code *code, uint16_t source, uin
 struct device_code_found {
 	uint32_t pid;
 	struct remote_code *code; /* resolves address; NULL if the image is not known */
-	const char *kernel;       /* without a reader: the kernel's name, mangled */
+	const char *kernel;       /* without a reader, and of a whole kernel: its name, mangled */
 	uint64_t address;         /* image address; without a reader the offset from the kernel's start */
+	bool is_whole;            /* a kernel as a whole, which begins at address */
 	struct code_life life;
 };
 
@@ -81,8 +82,8 @@ bool device_code_find(struct device_code *code, uint64_t device, uint32_t pid, u
 		      struct device_code_found *found);
 
 /*
- * Finds the code at an offset in a kernel, by the id that its source gave it. DEVICE_CODE_WHOLE_KERNEL: the kernel
- * without an image, under its display name. Returns false if it is not known or shorter.
+ * Finds the code at an offset in a kernel, by the id that its source gave it. DEVICE_CODE_WHOLE_KERNEL: the kernel as a
+ * whole. Returns false if it is not known or shorter.
  */
 #define DEVICE_CODE_WHOLE_KERNEL UINT64_MAX
 bool device_code_find_kernel(const struct device_code *code, uint16_t source, uint32_t kernel, uint64_t offset,

@@ -476,10 +476,13 @@ static void find_named(struct launch_candidates *candidates, const struct iaprof
 	if (!is_found && kernel != KERNEL_NONE && offset == DEVICE_CODE_WHOLE_KERNEL) {
 		/* A kernel with an address. */
 		const struct kernel_key *key = &candidates->kernels->items.items[kernel].key;
-		found = (struct device_code_found){ .pid = key->pid,
-						    .kernel = intern_text(candidates->locations->intern, key->name),
-						    .life = CODE_LIFE_ANY };
-		is_found = true;
+		uint64_t device = device_code_device(candidates->code, source, sample->device);
+		if (!device_code_find(candidates->code, device, key->pid, key->address, sample->header.time, &found))
+			found = (struct device_code_found){ 0 };
+		found.kernel = intern_text(candidates->locations->intern, key->name);
+		found.pid = key->pid;
+		found.life = CODE_LIFE_ANY;
+		found.is_whole = is_found = true;
 	}
 	if (!is_found || (sample->pid && sample->pid != found.pid))
 		return;

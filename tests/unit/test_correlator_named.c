@@ -12,6 +12,7 @@
 #include "correlator_history.h"
 #include "device/zebin_fixture.h"
 #include "stacks/value_label.h"
+#include "symbolizer/device/device_address.h"
 #include "../run_suite.h"
 
 struct named_sample {
@@ -41,14 +42,23 @@ static void take_named(struct named_sample sample, uint64_t to)
 	take(LAUNCHES, &sample, IAPROF_RECORD_STALL_SAMPLE, sizeof sample, to);
 }
 
+/* address: 0: none */
+static uint32_t take_kernel_at(const char *name, uint32_t object, uint64_t address, uint64_t time)
+{
+	struct iaprof_record_kernel record = { .id = ++kernel_count,
+					       .code_object = object,
+					       .pid = 10,
+					       .name = text(name),
+					       .address = address,
+					       .size = address ? 64 : 0 };
+	take(LAUNCHES, &record, IAPROF_RECORD_KERNEL, sizeof record, time);
+	return record.id;
+}
+
 /* A kernel without an address. */
 static uint32_t take_named_kernel(const char *name, uint32_t object, uint64_t time)
 {
-	struct iaprof_record_kernel record = {
-		.id = ++kernel_count, .code_object = object, .pid = 10, .name = text(name)
-	};
-	take(LAUNCHES, &record, IAPROF_RECORD_KERNEL, sizeof record, time);
-	return record.id;
+	return take_kernel_at(name, object, 0, time);
 }
 
 static void take_numbered_launch(uint32_t kernel, char site, uint64_t correlation, uint64_t time)
@@ -358,6 +368,67 @@ TEST(jobs_are_device_time_by_kernel)
 	ck_assert_uint_eq(lost_for(COLLECTOR_REASON_JOB_START), 2);
 	ck_assert_uint_eq(lost_for(COLLECTOR_REASON_JOB_TYPE), 1);
 	collector_free(replay);
+}
+
+/* Writes the source file and the kernel of a stack. */
+static void kernel_of(char *text, size_t size, const struct iaprof_profile *profile, uint32_t index)
+{
+	const struct iaprof_stack *stack = iaprof_profile_stack(profile, index);
+	const char *source = "";
+	for (uint32_t i = 0; i < stack->frame_count; i++) {
+		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
+		if (frame->kind == IAPROF_FRAME_DEVICE_SOURCE)
+			source = frame->name;
+		if (frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !(frame->flags & IAPROF_FRAME_INLINED))
+			snprintf(text, size, "%s;%s in %s", source, frame->name, frame->file ? frame->file : "");
+	}
+}
+
+/* By the name of a kernel in an image, and by its address; the second kernel has no samples. */
+TEST_LOOP(a_job_has_the_source_file_of_samples, 0, 2)
+{
+	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
+	expected_place_array sections = zebin_sections(path);
+	uint32_t object = take_object(10, path, BASE, SECOND), time = take_value_type("gpu-time", "nanoseconds");
+	static const char *const names[] = { "matmul_tile", "histogram" };
+	for (uint32_t i = 0; i < 2; i++) {
+		size_t section = 0;
+		while (strcmp(sections.items[section].name + strlen(".text."), names[i]) != 0)
+			section++;
+		uint64_t address = device_address_plain(sections.items[section].address);
+		uint32_t kernel = take_kernel_at(names[i], object, _i ? address : 0, SECOND);
+		take_numbered_launch(kernel, 'a', i + 1, SECOND);
+		struct iaprof_record_job job = {
+			.started = start + SECOND + i * 1000, .kernel = kernel, .time_type = time, .correlation = i + 1
+		};
+		take_job(&job, sizeof job, SECOND + i * 1000 + 100);
+		struct named_sample sample = named(_i ? 0 : kernel, _i ? address : 0, 50, SECOND);
+		sample.head.address_space = _i ? IAPROF_ADDRESS_ABSOLUTE : IAPROF_ADDRESS_KERNEL;
+		sample.details.correlation = 1;
+		if (!i)
+			take_named(sample, 2 * SECOND);
+	}
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	char of_samples[256] = "", of_sampled_time[256] = "", of_time[256] = "";
+	for (size_t i = 0; i < snapshot->profile.value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(&snapshot->profile, i);
+		const struct iaprof_stack *stack = iaprof_profile_stack(&snapshot->profile, value->stack);
+		const struct iaprof_frame *leaf =
+			iaprof_profile_frame(&snapshot->profile, stack->frames[stack->frame_count - 1]);
+		uint32_t role = iaprof_profile_value_type(&snapshot->profile, value->value_type)->role;
+		char *text = role == IAPROF_VALUE_DEVICE_SAMPLES        ? of_samples
+			     : role != IAPROF_VALUE_DEVICE_TIME         ? NULL
+			     : leaf->kind == IAPROF_FRAME_DEVICE_OFFSET ? of_sampled_time
+									: of_time;
+		if (text)
+			kernel_of(text, 256, &snapshot->profile, value->stack);
+	}
+	ck_assert_str_eq(of_samples, "/tmp/kernels/transformer.cl;matmul_tile in /tmp/kernels/transformer.cl");
+	ck_assert_str_eq(of_sampled_time, of_samples); /* it was divided among them */
+	ck_assert_str_eq(of_time, "/tmp/kernels/transformer.cl;histogram in /tmp/kernels/transformer.cl");
+	snapshot_release(snapshot);
+	array_free(&sections);
 }
 
 static void advance(uint64_t time)
