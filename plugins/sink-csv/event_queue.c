@@ -28,6 +28,9 @@ static struct waiting_event find_needs(const struct definitions *definitions, co
 		const struct iaprof_record_launch *launch = (const void *)record;
 		needs.stack = launch->user_stack;
 		kernel = definitions_find(definitions, IAPROF_RECORD_KERNEL, record->source, launch->kernel);
+	} else if (record->type == IAPROF_RECORD_JOB && iaprof_record_job_has_kernel((const void *)record)) {
+		const struct iaprof_record_job *job = (const void *)record;
+		kernel = definitions_find(definitions, IAPROF_RECORD_KERNEL, record->source, job->kernel);
 	}
 	if (kernel) {
 		needs.code_object = kernel->code_object;

@@ -297,6 +297,20 @@ static int write_histogram(const struct event *event)
 	return result;
 }
 
+/* Sets the kernel that a job executes, and the value type of its time. */
+static void set_execution(const struct event *event, const struct iaprof_record_job *job)
+{
+	const struct iaprof_record_kernel *kernel =
+		definitions_find(event->definitions, IAPROF_RECORD_KERNEL, job->header.source, job->kernel);
+	const struct iaprof_record_code_function *function =
+		kernel ? definitions_find_function(event->definitions, job->header.source, kernel->code_object,
+						   kernel->name)
+		       : NULL;
+	if (kernel)
+		event_set_string(event, EVENT_TEXT, function ? function->shown_name : kernel->name);
+	event_set_value_type(event, job->time_type);
+}
+
 static int write_job(const struct event *event)
 {
 	static const char *const kinds[] = { JOB_STATE_NAMES };
@@ -316,6 +330,8 @@ static int write_job(const struct event *event)
 		csv_row_set_unsigned(event->row, EVENT_VALUE, job->header.time - job->started);
 		csv_row_set_name(event->row, EVENT_UNIT, "nanoseconds");
 	}
+	if (iaprof_record_job_has_kernel(job))
+		set_execution(event, job);
 	csv_row_set_unsigned(event->row, EVENT_RESULT, job->status);
 	return event_end(event, "job");
 }

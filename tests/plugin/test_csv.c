@@ -466,9 +466,20 @@ TEST(writes_jobs_and_a_row_for_each_bucket)
 	job.started = 0;
 	job.state = IAPROF_JOB_DONE;
 	test_records_put(host, &job.header);
+	RECORD(IAPROF_RECORD_VALUE_TYPE, iaprof_record_value_type, .id = 5, .name = text_id("gpu-time"),
+	       .unit = text_id("nanoseconds"));
+	RECORD(IAPROF_RECORD_KERNEL, iaprof_record_kernel, .id = 3, .code_object = 6, .pid = 77,
+	       .name = text_id("_Z4gemmv"));
+	job.header.size = sizeof job;
+	job.kernel = 3;
+	job.time_type = 5;
+	test_records_put(host, &job.header);
+	RECORD(IAPROF_RECORD_CODE_FUNCTION, iaprof_record_code_function, .code_object = 6, .name = text_id("_Z4gemmv"),
+	       .shown_name = text_id("gemm()"));
 	events_send();
 
-	ck_assert_int_eq(row_count(), 5);
+	ck_assert_int_eq(row_count(), 9);
+	EXPECT_ROW(8, "record", "job", "text", "gemm()", "value_type", "gpu-time", "unit", "nanoseconds");
 	EXPECT_ROW(1, "record", "histogram", "value", "0", "count", "1", "begin", "3");
 	EXPECT_ROW(2, "value", "1024", "count", "5", "name", "submit", "unit", "nanoseconds");
 	EXPECT_ROW(3, "record", "job", "id", "517", "parent", "2", "pid", "77", "kind", "aborted", "name", "compute",
