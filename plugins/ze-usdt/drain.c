@@ -47,6 +47,15 @@ static int event_handle(void *context, void *data, size_t size)
 	return result;
 }
 
+static int time_handle(void *context, void *data, size_t size)
+{
+	struct drain *drain = context;
+
+	if (size >= sizeof(struct ze_time))
+		times_take(&drain->times, data, size);
+	return 0;
+}
+
 int drain_events(struct drain *drain)
 {
 	drain->event_error = 0;
@@ -111,6 +120,13 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct stack
 		drain->produced = drain->consumed + page / sizeof *drain->produced;
 		drain->ring = ring_buffer__new(bpf_map__fd(skeleton->maps.events), event_handle, drain, NULL);
 	}
+	if (drain->ring && drain->times.is_on &&
+	    ring_buffer__add(drain->ring, bpf_map__fd(skeleton->maps.times), time_handle, drain) != 0) {
+		ring_buffer__free(drain->ring);
+		drain->ring = NULL;
+	}
+	drain->times.host = host;
+	drain->times.batch = &drain->batch;
 	if (!drain->ring)
 		return host->fail(host, errno, "cannot map the BPF ring buffer: %s", strerror(errno));
 
@@ -134,6 +150,7 @@ void drain_free(struct drain *drain)
 	code_objects_free(&drain->objects);
 	recordings_free(&drain->recordings);
 	count_areas_free(&drain->counts);
+	times_free(&drain->times);
 }
 
 /* The values are those of totals_emit(). */
@@ -176,7 +193,7 @@ static int end_apply(struct drain *drain, const struct ze_event *event)
 	recordings_forget_process(&drain->recordings, &event->process);
 	code_objects_forget_process(&drain->objects, &event->process);
 	count_areas_forget_process(&drain->counts, &event->process);
-	return 0;
+	return times_forget_process(&drain->times, &event->process);
 }
 
 /* Applies ends whose preceding launches have all been emitted. */
@@ -205,6 +222,8 @@ static int set_emit(struct drain *drain, uint32_t set, bool is_last)
 		result = launches_emit(drain, is_last);
 	if (result == 0)
 		result = executions_emit(drain);
+	if (result == 0)
+		result = times_emit(&drain->times, drain->host->clock(drain->host), is_last);
 	return result;
 }
 
@@ -226,6 +245,7 @@ static int totals_emit(struct drain *drain)
 		{ "code object not announced: ring buffer full", sum.modules_lost - before->modules_lost },
 		{ "code object's end not announced: ring buffer full", sum.unloads_lost - before->unloads_lost },
 		{ "process's end not announced: ring buffer full", sum.exits_lost - before->exits_lost },
+		{ "time of a launch: ring buffer full", sum.times_lost - before->times_lost },
 	};
 	for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
 		if (losses[i].count)

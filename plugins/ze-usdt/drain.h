@@ -18,6 +18,7 @@
 #include "records/record_batch.h"
 #include "recordings.h"
 #include "bpf/stack_reader.h"
+#include "times.h"
 #include "ze-usdt.h"
 
 struct ze_usdt_bpf;
@@ -48,10 +49,12 @@ struct drain {
 	struct code_objects objects;
 	struct recordings recordings;
 	struct count_areas counts;
+	struct times times;
 	struct ze_processor reported; /* sums over the CPUs, reported so far */
 };
 
-/* skeleton is loaded. Returns 0, or a negative errno after host->fail(). Call drain_free() in either case. */
+/* skeleton is loaded, and times.is_on and is_complete are set. Returns 0, or a negative errno after host->fail(). Call
+ * drain_free() in either case. */
 int drain_init(struct drain *drain, const struct iaprof_host *host, struct stack_reader *stacks,
 	       struct ze_usdt_bpf *skeleton, struct warning_limit *warnings);
 /* Declares the counters. */

@@ -49,6 +49,7 @@ static int launch_emit_immediate(struct drain *drain, const struct ze_launch_key
 		.user_stack = user_stack,
 		.kernel_stack = stack_index_intern(&drain->stacks->index, host, 0, key->kernel_stack),
 	};
+	launch.correlation = times_add_launches(&drain->times, key, kernel, count->count);
 	return launch_emit(drain, &launch, key->span, count, 1);
 }
 
@@ -230,6 +231,7 @@ int executions_emit(struct drain *drain)
 		const struct recording *recording = recordings_find(&drain->recordings, &keys[i].process, keys[i].list);
 		missing_report(drain, recording, keys[i].launches, &counts[i]);
 		records += recording ? recording->launches.count : 0;
+		drain->times.launched += recording ? recording->launch_count * counts[i].count : 0;
 		if (recording && records > RECORDS_MAX)
 			drain->host->lost(drain->host, "execution of a command list not counted", counts[i].first_time,
 					  recording->launch_count * counts[i].count, 0, 0);

@@ -153,12 +153,21 @@ static int launches_attach(const struct libraries *libraries, struct library *li
 			   const struct usdt_provider *provider)
 {
 	static const enum provider_probe probes[] = { PROVIDER_LAUNCH_KERNEL, PROVIDER_EXECUTE_LIST,
-						      PROVIDER_UNLOAD_MODULE, PROVIDER_SHARE_COUNTS };
-	size_t count = sizeof probes / sizeof probes[0] - !library->has_counts;
+						      PROVIDER_UNLOAD_MODULE, PROVIDER_SHARE_COUNTS,
+						      PROVIDER_TIMED_LAUNCH,  PROVIDER_KERNEL_TIME,
+						      PROVIDER_TIME_ALL };
+	const bool wanted[PROVIDER_PROBE_COUNT] = { [PROVIDER_LAUNCH_KERNEL] = true,
+						    [PROVIDER_EXECUTE_LIST] = true,
+						    [PROVIDER_UNLOAD_MODULE] = true,
+						    [PROVIDER_SHARE_COUNTS] = library->has_counts,
+						    [PROVIDER_TIMED_LAUNCH] = libraries->take_times,
+						    [PROVIDER_KERNEL_TIME] = libraries->take_times,
+						    [PROVIDER_TIME_ALL] = libraries->take_all_times };
 	int result = 0;
 
-	for (size_t i = 0; i < count && result == 0; i++)
-		result = probe_attach(libraries, library, provider, probes[i]);
+	for (size_t i = 0; i < sizeof probes / sizeof probes[0] && result == 0; i++)
+		if (wanted[probes[i]])
+			result = probe_attach(libraries, library, provider, probes[i]);
 	return result;
 }
 

@@ -27,7 +27,8 @@ struct libraries {
 	struct warning_limit *warnings;
 	struct bpf_program *programs[PROVIDER_PROBE_COUNT];
 	bool use_counts; /* launches may be counted in memory (count_area.h) */
-	bool has_begun;  /* libraries_begin() was called: files are attached to when they are found */
+	bool take_times, take_all_times;
+	bool has_begun; /* libraries_begin() was called: files are attached to when they are found */
 	struct library items[LIBRARIES_MAX];
 	uint32_t count;
 	uint64_t failed; /* files with probes that could not be attached to */
@@ -37,7 +38,7 @@ struct libraries {
 	struct mapped_file_queue queue;
 };
 
-/* programs and use_counts are set. Returns 0 or a negative errno. Call libraries_free() in either case. */
+/* programs, use_counts and take_times are set. Returns 0 or a negative errno. Call libraries_free() in either case. */
 int libraries_init(struct libraries *libraries, const struct iaprof_host *host, struct warning_limit *warnings);
 
 /*

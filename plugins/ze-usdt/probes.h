@@ -59,6 +59,22 @@
  *     launches  launches in the recording, including those fired while no profiler was attached, and those of
  *               recordings appended to it; ZE_LAUNCHES_UNKNOWN: some of its contents are unknown
  *
+ * timed_launch(number)
+ *     The thread's next launch_kernel or new_launch, which follows at once, is of a launch that is being timed.
+ *     number  >= 1, unique in the process
+ *
+ * kernel_time(number, begin, end, device)
+ *     A timed launch has ended on the device.
+ *     number  as above
+ *     begin   when its first thread began, CLOCK_MONOTONIC, ns; 0: the device wrote no time
+ *     end     when its last thread ended
+ *     device  ZE_DEVICE_KNOWN and its PCI address: domain << 16 | bus << 8 | device << 3 | function; 0 unknown
+ *     It has one semaphore with timed_launch: launches are timed while somebody is attached to one of them, some of
+ *     each kernel, chosen at random (tracer/timing.h).
+ *
+ * time_all
+ *     The tracer never fires it. Attach to it beside the other two to have all launches timed that can be.
+ *
  * unload_module(module)
  *     The module is about to be destroyed: fired before its memory can be used again.
  *     module  as above; 0: none, the program is about to create one
@@ -82,6 +98,11 @@
 #define ZE_PROBE_SHARE_COUNTS "share_counts"
 #define ZE_PROBE_EXECUTE_LIST "execute_list"
 #define ZE_PROBE_UNLOAD_MODULE "unload_module"
+#define ZE_PROBE_TIMED_LAUNCH "timed_launch"
+#define ZE_PROBE_KERNEL_TIME "kernel_time"
+#define ZE_PROBE_TIME_ALL "time_all"
+
+#define ZE_DEVICE_KNOWN (1ull << 48)
 
 #define ZE_IMAGE_PREFIX "iaprof-ze-"
 #define ZE_IMAGE_DIGITS 16

@@ -18,6 +18,9 @@
 /* Threads whose most recent GPU job is known. */
 #define THREADS_MAX 4096u
 
+/* Of the ring of times: some 8,000 timed launches between two turns. */
+#define TIMES_SIZE (2u << 20)
+
 int programs_check(const struct iaprof_host *host)
 {
 	int result = bpf_support_check(host);
@@ -46,6 +49,9 @@ static int maps_size(struct ze_usdt_bpf *skeleton, const struct iaprof_host *hos
 		{ skeleton->maps.kernel_scratch, SCRATCH_SLOTS * processors, 0 },
 		{ skeleton->maps.processes, PROCESSES_MAX, 0 },
 		{ skeleton->maps.submissions, skeleton->rodata->take_kernel ? THREADS_MAX : 1, 0 },
+		{ skeleton->maps.timed_launches, skeleton->rodata->take_times ? THREADS_MAX : 1, 0 },
+		{ skeleton->maps.times, skeleton->rodata->take_times ? TIMES_SIZE : (uint32_t)sysconf(_SC_PAGESIZE),
+		  0 },
 		{ skeleton->maps.processors, processors, 0 },
 		{ skeleton->maps.targets, target_words(host->target(host)), 0 },
 	};
@@ -89,7 +95,7 @@ static void submissions_attach(struct ze_usdt_bpf *skeleton, const struct iaprof
 }
 
 static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *host, struct stack_reader *stacks,
-			 uint32_t map_size, bool take_kernel)
+			 uint32_t map_size, bool take_kernel, bool take_times)
 {
 	const struct iaprof_target *target = host->target(host);
 	struct ze_usdt_bpf *skeleton = *opened = ze_usdt_bpf__open();
@@ -101,6 +107,9 @@ static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *
 		return result;
 	skeleton->rodata->take_stacks = stacks->user;
 	skeleton->rodata->take_kernel = take_kernel;
+	skeleton->rodata->take_times = take_times;
+	bpf_program__set_autoload(skeleton->progs.timed_launch, take_times);
+	bpf_program__set_autoload(skeleton->progs.kernel_time, take_times);
 	skeleton->rodata->submission_depth = skeleton->rodata->stack_depth < ZE_SUBMISSION_DEPTH
 						     ? skeleton->rodata->stack_depth
 						     : ZE_SUBMISSION_DEPTH;
@@ -116,7 +125,7 @@ static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *
 	result = ze_usdt_bpf__load(skeleton);
 	if (result && stack_reader_reduce(stacks, result)) {
 		ze_usdt_bpf__destroy(skeleton);
-		return skeleton_load(opened, host, stacks, map_size, take_kernel);
+		return skeleton_load(opened, host, stacks, map_size, take_kernel, take_times);
 	}
 	if (result)
 		return bpf_load_fail(host, result, "cannot load the BPF programs", "5.15");
@@ -126,10 +135,10 @@ static int skeleton_load(struct ze_usdt_bpf **opened, const struct iaprof_host *
 }
 
 int programs_load(struct ze_usdt_bpf **skeleton, const struct iaprof_host *host, struct stack_reader *stacks,
-		  uint32_t map_size, bool take_kernel)
+		  uint32_t map_size, bool take_kernel, bool take_times)
 {
 	struct bpf_log log = bpf_log_begin(host);
-	int result = skeleton_load(skeleton, host, stacks, map_size, take_kernel);
+	int result = skeleton_load(skeleton, host, stacks, map_size, take_kernel, take_times);
 	bpf_log_end(&log);
 	return result;
 }

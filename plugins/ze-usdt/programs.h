@@ -18,4 +18,4 @@ int programs_check(const struct iaprof_host *host);
  * destroys *skeleton in either case.
  */
 int programs_load(struct ze_usdt_bpf **skeleton, const struct iaprof_host *host, struct stack_reader *stacks,
-		  uint32_t map_size, bool take_kernel);
+		  uint32_t map_size, bool take_kernel, bool take_times);

@@ -70,6 +70,12 @@ BPF_RING(events, 1024 * 1024);
 
 BPF_MAPPED_ARRAY(processors, struct ze_processor, 1);
 
+const volatile bool take_times = false;
+
+/* Number of the launch that the thread is about to report, by thread id. */
+BPF_MAP(timed_launches, LRU_HASH, __u32, __u64, 1);
+BPF_RING(times, 4096);
+
 /* As scratch, for kernels. */
 BPF_MAP(kernel_scratch, ARRAY, __u32, struct ze_kernel, 1);
 

@@ -85,6 +85,35 @@ static __always_inline __u64 submission_stack(void *stacks, struct stack_address
 	return stack_keep(stacks, stack, hash, STACK_KERNEL_MISSING, &flags, &processor->stacks);
 }
 
+/* Returns the number of the thread's launch, if it is being timed; else 0. */
+static __always_inline __u64 timed_launch_take(void)
+{
+	__u32 thread = (__u32)bpf_get_current_pid_tgid();
+	const __u64 *known = take_times ? bpf_map_lookup_elem(&timed_launches, &thread) : NULL;
+	__u64 number = known ? *known : 0;
+	if (known)
+		bpf_map_delete_elem(&timed_launches, &thread);
+	return number;
+}
+
+/* A launch was counted. */
+static __always_inline void timed_launch_send(const struct launch *launch, const struct ze_launch_key *key,
+					      struct ze_processor *processor)
+{
+	if (!launch->timed)
+		return;
+	struct ze_timed_launch *event = bpf_ringbuf_reserve(&times, sizeof *event, 0);
+	if (!event) {
+		sum_add(&processor->times_lost, 1);
+		return;
+	}
+	event->time = (struct ze_time){
+		.type = ZE_TIMED_LAUNCH, .process = key->process, .number = launch->timed, .begin = launch->now
+	};
+	event->key = *key;
+	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+}
+
 static __always_inline void launch_record(struct pt_regs *context, bool use_tables, const struct launch *launch,
 					  struct ze_processor *processor, __u32 set, __u32 slot)
 {
@@ -117,8 +146,11 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 	__u64 tracer_hash = take_stacks ? tracer_stack_hash(use_tables, launch, &kernel->process) : 0;
 	/* A launch with this key is in the set: so are its kernel and stack. */
 	key.user_stack = tracer_hash;
-	if ((tracer_hash || !take_stacks) && !(take_kernel && !key.list) && count_increase(launches, &key, launch->now))
+	if ((tracer_hash || !take_stacks) && !(take_kernel && !key.list) &&
+	    count_increase(launches, &key, launch->now)) {
+		timed_launch_send(launch, &key, processor);
 		return;
+	}
 
 	if (!kernel_store(kernels, kernel, name, key.kernel)) {
 		sum_add(&processor->launches_full, 1);
@@ -134,6 +166,8 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 	long error = count_add(launches, &key, launch->now);
 	if (error)
 		sum_add(error == -E2BIG ? &processor->launches_full : &processor->launches_busy, 1);
+	else
+		timed_launch_send(launch, &key, processor);
 }
 
 static __always_inline bool launch_read(struct pt_regs *context, struct launch *launch)
@@ -147,6 +181,7 @@ static __always_inline bool launch_read(struct pt_regs *context, struct launch *
 					   .now = launch->now,
 					   .task = launch->task,
 					   .cpu = launch->cpu,
+					   .timed = launch->timed,
 					   .cell = cookie == ZE_COOKIE_NEW_LAUNCH ? (__u32)context->r10 : 0 };
 		return true;
 	}
@@ -170,7 +205,8 @@ static __always_inline int launch_handle(struct pt_regs *context, bool use_table
 {
 	struct launch launch = { .now = bpf_ktime_get_ns(),
 				 .task = bpf_get_current_task_btf(),
-				 .cpu = bpf_get_smp_processor_id() };
+				 .cpu = bpf_get_smp_processor_id(),
+				 .timed = timed_launch_take() };
 	struct ze_processor *processor = handler_begin(context, launch.cpu, ZE_MODULES_ONLY);
 	if (!processor)
 		return 0;
@@ -261,6 +297,40 @@ int execute_list(struct pt_regs *context)
 	}
 	if (set >= 0)
 		set_release(processor, set);
+	sum_add(&processor->handler_time, bpf_ktime_get_ns() - now);
+	return 0;
+}
+
+SEC("usdt")
+int timed_launch(struct pt_regs *context)
+{
+	__u32 thread = (__u32)bpf_get_current_pid_tgid();
+	long number = 0;
+	if (run_is_on() && bpf_usdt_arg(context, 0, &number) == 0)
+		bpf_map_update_elem(&timed_launches, &thread, &number, BPF_ANY);
+	return 0;
+}
+
+SEC("usdt")
+int kernel_time(struct pt_regs *context)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct ze_processor *processor = handler_begin(context, bpf_get_smp_processor_id(), ZE_MODULES_ONLY);
+	if (!processor || task_is_filtered(task))
+		return 0;
+
+	struct ze_time time = { .type = ZE_KERNEL_TIME, .process = process_of(task) };
+	long number = 0, begin = 0, end = 0, device = 0;
+	bool is_bad = bpf_usdt_arg(context, 0, &number) || bpf_usdt_arg(context, 1, &begin) ||
+		      bpf_usdt_arg(context, 2, &end) || bpf_usdt_arg(context, 3, &device);
+	time.number = number;
+	time.begin = begin;
+	time.end = end;
+	time.device = device;
+	if (is_bad || bpf_ringbuf_output(&times, &time, sizeof time, BPF_RB_NO_WAKEUP))
+		sum_add(&processor->times_lost, 1);
+	process_note(time.process.id);
 	sum_add(&processor->handler_time, bpf_ktime_get_ns() - now);
 	return 0;
 }

@@ -22,6 +22,7 @@
 #define MAP_SIZE_MIN 256u
 #define MAP_SIZE_MAX (1u << 20)
 
+enum time_choice { TIME_OFF = 0, TIME_SAMPLE = 1, TIME_ALL = 2 };
 enum tracer_choice { TRACER_AUTO = 0, TRACER_YES = 1, TRACER_NO = 2, TRACER_INJECT = 3 };
 
 #define LOADER_NAME "libze_loader.so"
@@ -32,6 +33,7 @@ struct ze_usdt {
 	struct stack_reader stacks;
 	/* options */
 	uint64_t tracer; /* enum tracer_choice */
+	uint64_t time;   /* enum time_choice */
 	uint64_t drain_period;
 	uint64_t map_size;
 	const char *library;
@@ -154,6 +156,11 @@ static int libraries_prepare(struct ze_usdt *ze_usdt)
 	ze_usdt->libraries.programs[PROVIDER_SHARE_COUNTS] = skeleton->progs.share_counts;
 	/* With kernel=yes, each launch has a Linux kernel stack of its own. */
 	ze_usdt->libraries.use_counts = !ze_usdt->kernel;
+	ze_usdt->libraries.programs[PROVIDER_TIMED_LAUNCH] = skeleton->progs.timed_launch;
+	ze_usdt->libraries.programs[PROVIDER_KERNEL_TIME] = skeleton->progs.kernel_time;
+	ze_usdt->libraries.programs[PROVIDER_TIME_ALL] = skeleton->progs.kernel_time;
+	ze_usdt->libraries.take_times = ze_usdt->time != TIME_OFF;
+	ze_usdt->libraries.take_all_times = ze_usdt->time == TIME_ALL;
 	int result = libraries_init(&ze_usdt->libraries, host, &ze_usdt->warnings);
 	if (result)
 		return host->fail(host, result, "cannot create an eventfd: %s", strerror(-result));
@@ -192,7 +199,7 @@ static int programs_prepare(struct ze_usdt *ze_usdt)
 	int result = stack_reader_probe(&ze_usdt->stacks, host, BPF_PROG_TYPE_KPROBE);
 	if (result == 0)
 		result = programs_load(&ze_usdt->skeleton, host, &ze_usdt->stacks, (uint32_t)ze_usdt->map_size,
-				       ze_usdt->kernel);
+				       ze_usdt->kernel, ze_usdt->time != TIME_OFF);
 	return result ? result : stack_reader_open(&ze_usdt->stacks, STACK_READER_OBJECT(ze_usdt->skeleton));
 }
 
@@ -205,6 +212,8 @@ static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
 	ze_usdt->epoll = -1;
 	ze_usdt->prepared = true;
 	ze_usdt->drain.period_max = ze_usdt->drain_period;
+	ze_usdt->drain.times.is_on = ze_usdt->time != TIME_OFF;
+	ze_usdt->drain.times.is_complete = ze_usdt->time == TIME_ALL;
 	int result = programs_prepare(ze_usdt);
 	if (result)
 		return result;
@@ -337,6 +346,7 @@ static int ze_usdt_finish(const struct iaprof_host *host, void *instance)
 		host->metadata(host, "launches counted in memory", "%" PRIu64 " of %" PRIu64,
 			       ze_usdt->drain.counts.launches,
 			       ze_usdt->drain.counts.launches + (uint64_t)sum->launches);
+	times_describe(&ze_usdt->drain.times);
 	if (stackless)
 		host->metadata(host, "launches without a stack", "%" PRIu64, stackless);
 	return 0;
@@ -359,6 +369,7 @@ static void ze_usdt_destroy(const struct iaprof_host *host, void *instance)
 }
 
 static const char *const unwind_choices[] = { "auto", "fp", NULL };
+static const char *const time_choices[] = { "off", "sample", "all", NULL };
 static const char *const tracer_choices[] = { "auto", "yes", "no", "inject", NULL };
 
 #define OPTION(...) IAPROF_OPTION(struct ze_usdt, __VA_ARGS__)
@@ -384,6 +395,11 @@ static const struct iaprof_option options[] = {
 	STACK_READER_SPANS_OPTION(struct ze_usdt, stacks),
 	OPTION(kernel, BOOL, "kernel", "no",
 	       "Record the Linux kernel stack of the system call that queued each launch"),
+	OPTION(time, CHOICE, "time", "off",
+	       "Time launches on the device, of those that the program gives no event: sample times some of each "
+	       "kernel, chosen at random, and estimates the time of the others; all times each, which delays the "
+	       "launch after it",
+	       .choices = time_choices),
 	OPTION(drain_period, DURATION, "drain", "100ms",
 	       "Longest interval between reads of the BPF maps; shorter while launches are frequent",
 	       .minimum = 10 * MILLISECOND, .maximum = 1000 * MILLISECOND),

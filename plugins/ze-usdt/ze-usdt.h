@@ -105,6 +105,24 @@ struct ze_event_compile {
 	char path[ZE_PATH_SIZE];
 };
 
+/* In the ring of times: a launch that is being timed was counted, or has ended on the device. */
+enum ze_time_type { ZE_TIMED_LAUNCH = 1, ZE_KERNEL_TIME = 2 };
+
+struct ze_time {
+	__u32 type; /* enum ze_time_type */
+	__u32 pad;
+	struct ze_process process;
+	__u64 number; /* of the launch in its process */
+	__u64 begin;  /* TIMED_LAUNCH: when it was counted; KERNEL_TIME: see probes.h */
+	__u64 end;
+	__u64 device;
+};
+
+struct ze_timed_launch {
+	struct ze_time time;
+	struct ze_launch_key key;
+};
+
 /* Per-CPU state, read by user space at any time. Tasks preempt each other on a CPU: every change is atomic. */
 struct ze_processor {
 	__u64 active[2];         /* handlers that may be using the set of maps */
@@ -121,6 +139,7 @@ struct ze_processor {
 	__u64 module_calls;      /* attempts to create a module */
 	__u64 unloads_lost;
 	__u64 exits_lost;
+	__u64 times_lost;           /* the ring of times was full */
 	__u64 handler_time;         /* ns in the handlers */
 	struct stack_counts stacks; /* launches count without those that are missing or lost */
 } __attribute__((aligned(128)));    /* CPUs share neither cache lines nor adjacent-line prefetch pairs */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tracer reports of lists, graphs and mutable lists: its callbacks are called as the loader's tracing layer
- * does, with a driver that knows which lists are captured, and the probes write down what they are given.
+ * What the tracer reports of lists, graphs, mutable lists and times: its callbacks are called as the loader's tracing
+ * layer does, with a driver that knows which lists are captured and which events have happened, and the probes write
+ * down what they are given.
  */
 #include <check.h>
 #include <stdarg.h>
@@ -15,7 +16,8 @@
 #include "ze-usdt/tracer/tracer.h"
 
 volatile uint16_t level_zero_compile_kernel_semaphore, level_zero_launch_kernel_semaphore,
-	level_zero_new_launch_semaphore, level_zero_execute_list_semaphore, level_zero_unload_module_semaphore;
+	level_zero_new_launch_semaphore, level_zero_execute_list_semaphore, level_zero_unload_module_semaphore,
+	level_zero_kernel_time_semaphore, level_zero_time_all_semaphore;
 
 /* What the probes were given, as text: "launch NAME RECORDING" and "execute RECORDING PARENT LAUNCHES". */
 static char told[1024];
@@ -57,6 +59,16 @@ void probe_execute_list(uint64_t list, uint64_t parent, uint64_t launches)
 
 void probe_unload_module(uint64_t module)
 {
+}
+
+void probe_timed_launch(uint64_t number)
+{
+	tell("timed %d ", (int)number);
+}
+
+void probe_kernel_time(uint64_t number, uint64_t begin, uint64_t end, uint64_t device)
+{
+	tell("time %d %d %x\n", (int)number, begin ? (int)((end - begin) / 1000) : -1, (unsigned)device);
 }
 
 #define TOLD(expected)                                                                                                 \
@@ -420,6 +432,292 @@ START_TEST(functions_of_the_driver_are_wrapped)
 }
 END_TEST
 
+/* The device: its clock has 32 bits, and ticks once in 10 ns; wraps a moment after the first launches. */
+static struct {
+	bool happened, is_counter_based, has_time;
+	uint64_t begin; /* ticks */
+} events[200];
+static ze_event_handle_t signalled; /* behind the last launch */
+static int made, destroyed, resets;
+static uint64_t now_ticks = UINT32_MAX - 1000;
+static ze_result_t status = ZE_RESULT_SUCCESS;
+#define EVENT(number) ((ze_event_handle_t)(uintptr_t)(number))
+#define EVENT_OF(handle) events[(uintptr_t)(handle)]
+
+static ze_result_t pool_create(ze_context_handle_t context, const ze_event_pool_desc_t *description, uint32_t count,
+			       ze_device_handle_t *devices, ze_event_pool_handle_t *pool)
+{
+	ck_assert(description->flags & ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP);
+	*pool = (ze_event_pool_handle_t)1;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t pool_destroy(ze_event_pool_handle_t pool)
+{
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t event_create(ze_event_pool_handle_t pool, const ze_event_desc_t *description,
+				ze_event_handle_t *event)
+{
+	*event = EVENT(++made);
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t counter_based_create(ze_context_handle_t context, ze_device_handle_t device,
+					const struct counter_based_event_description *description,
+					ze_event_handle_t *event)
+{
+	*event = EVENT(++made);
+	EVENT_OF(*event).is_counter_based = true;
+	EVENT_OF(*event).has_time = description->flags & COUNTER_BASED_DEVICE_TIMESTAMP;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t event_destroy(ze_event_handle_t event)
+{
+	destroyed++;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t event_reset(ze_event_handle_t event)
+{
+	ck_assert(EVENT_OF(event).happened && !EVENT_OF(event).is_counter_based);
+	EVENT_OF(event).happened = false;
+	resets++;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t append_signal(ze_command_list_handle_t list, ze_event_handle_t event)
+{
+	ck_assert(!EVENT_OF(event).has_time);
+	EVENT_OF(event).happened = false;
+	signalled = event;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t event_status(ze_event_handle_t event)
+{
+	ck_assert(!EVENT_OF(event).has_time); /* the driver would wait */
+	return status != ZE_RESULT_SUCCESS ? status
+	       : EVENT_OF(event).happened  ? ZE_RESULT_SUCCESS
+					   : ZE_RESULT_NOT_READY;
+}
+
+/* Every launch takes 5 us. */
+static ze_result_t event_time(ze_event_handle_t event, ze_kernel_timestamp_result_t *stamps)
+{
+	*stamps = (ze_kernel_timestamp_result_t){ .global = { (uint32_t)EVENT_OF(event).begin,
+							      (uint32_t)(EVENT_OF(event).begin + 500) },
+						  .context = { 1, 2 } };
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t list_device(ze_command_list_handle_t list, ze_device_handle_t *device)
+{
+	*device = (ze_device_handle_t)1;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t device_properties(ze_device_handle_t device, ze_device_properties_t *properties)
+{
+	ck_assert_int_eq(properties->stype, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2);
+	properties->timerResolution = 100000000;
+	properties->timestampValidBits = 36;
+	properties->kernelTimestampValidBits = 32;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t device_clock(ze_device_handle_t device, uint64_t *host, uint64_t *ticks)
+{
+	*host = 12345; /* another clock */
+	*ticks = now_ticks & 0xfffffffff;
+	return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t device_address(ze_device_handle_t device, ze_pci_ext_properties_t *properties)
+{
+	properties->address = (ze_pci_address_ext_t){ 0, 3, 0, 0 };
+	return ZE_RESULT_SUCCESS;
+}
+
+static void begin_timing(void)
+{
+	struct level_zero *calls = &tracer.calls;
+
+	begin();
+	calls->zeEventPoolCreate = pool_create;
+	calls->zeEventPoolDestroy = pool_destroy;
+	calls->zeEventCreate = event_create;
+	calls->zeEventCounterBasedCreate = counter_based_create;
+	calls->zeEventDestroy = event_destroy;
+	calls->zeEventHostReset = event_reset;
+	calls->zeEventQueryStatus = event_status;
+	calls->zeEventQueryKernelTimestamp = event_time;
+	calls->zeCommandListGetDeviceHandle = list_device;
+	calls->zeCommandListAppendSignalEvent = append_signal;
+	calls->zeDeviceGetProperties = device_properties;
+	calls->zeDeviceGetGlobalTimestamps = device_clock;
+	calls->zeDevicePciGetPropertiesExt = device_address;
+	for (uintptr_t list = 1; list < 16; list++) {
+		struct list *known = registry_get_list(&tracer.registry, NULL, list);
+		known->context = 0xc0;
+		known->in_order = list == 2;
+	}
+	level_zero_kernel_time_semaphore = level_zero_time_all_semaphore = 1;
+}
+
+/* Returns the event that the driver was given. */
+static ze_event_handle_t timed_launch(int list, ze_event_handle_t event, ze_result_t result)
+{
+	ze_command_list_handle_t handle = LIST(list);
+	uintptr_t kernel = ONE, groups = 0;
+	const void *arguments[] = { &handle, &kernel, &groups, &event };
+	void *data = NULL;
+	launch_appending(arguments, ZE_RESULT_SUCCESS, &tracer, &data);
+	ze_event_handle_t used = event;
+	launch_appended(arguments, result, &tracer, &data);
+	if (data)
+		ck_assert_ptr_null(event); /* other profilers see what the program passed */
+	return used;
+}
+
+static void happen(ze_event_handle_t event)
+{
+	EVENT_OF(event).begin = now_ticks;
+	EVENT_OF(event).happened = true;
+	now_ticks += 600;
+}
+
+static void wait_for_list(void)
+{
+	work_awaited(NULL, ZE_RESULT_SUCCESS, &tracer, NULL);
+}
+
+START_TEST(launches_without_an_event_are_timed)
+{
+	begin_timing();
+	ze_event_handle_t first = timed_launch(1, NULL, ZE_RESULT_SUCCESS);
+	ze_event_handle_t second = timed_launch(2, NULL, ZE_RESULT_SUCCESS);
+	ck_assert(!EVENT_OF(first).is_counter_based && EVENT_OF(second).is_counter_based);
+	TOLD("timed 1 launch one 0\ntimed 2 launch one 0\n");
+	wait_for_list();
+	TOLD(""); /* neither has happened, and nothing waits */
+	happen(second);
+	happen(signalled);
+	wait_for_list();
+	TOLD("time 2 5 300\n");
+	/* Only the one that was read is used again. */
+	ck_assert_ptr_eq(timed_launch(2, NULL, ZE_RESULT_SUCCESS), second);
+	ck_assert_ptr_ne(timed_launch(1, NULL, ZE_RESULT_SUCCESS), first);
+	happen(first); /* the clock wraps meanwhile */
+	told[0] = 0;
+	wait_for_list();
+	TOLD("time 1 5 300\n");
+	ck_assert_int_eq(resets, 1);
+	/* An event of the program, and an appended launch that failed: its event may have been used. */
+	ck_assert_ptr_eq(timed_launch(1, EVENT(199), ZE_RESULT_SUCCESS), EVENT(199));
+	TOLD("launch one 0\n");
+	ck_assert_ptr_eq(timed_launch(1, NULL, ZE_RESULT_ERROR_UNKNOWN), first);
+	ck_assert_ptr_ne(timed_launch(1, NULL, ZE_RESULT_SUCCESS), first);
+	told[0] = 0;
+}
+END_TEST
+
+START_TEST(launches_that_execute_repeatedly_are_not_timed)
+{
+	begin_timing();
+	ck_assert_ptr_null(timed_launch(9, NULL, ZE_RESULT_SUCCESS));
+	capture_begin(1, 0xa0);
+	ck_assert_ptr_null(timed_launch(1, NULL, ZE_RESULT_SUCCESS));
+	ck_assert_ptr_null(timed_launch(2, NULL, ZE_RESULT_SUCCESS)); /* it may wait for the other list */
+	capture_end(1, 0xa0, ZE_RESULT_SUCCESS);
+	ck_assert_ptr_nonnull(timed_launch(2, NULL, ZE_RESULT_SUCCESS));
+	level_zero_kernel_time_semaphore = 0;
+	ck_assert_ptr_null(timed_launch(2, NULL, ZE_RESULT_SUCCESS));
+}
+END_TEST
+
+START_TEST(launches_on_a_lost_device_are_not_timed)
+{
+	begin_timing();
+	ck_assert_ptr_nonnull(timed_launch(1, NULL, ZE_RESULT_SUCCESS));
+	told[0] = 0;
+	status = ZE_RESULT_ERROR_DEVICE_LOST;
+	wait_for_list();
+	TOLD("time 1 -1 300\n");
+	ck_assert_ptr_null(timed_launch(1, NULL, ZE_RESULT_SUCCESS));
+}
+END_TEST
+
+START_TEST(at_most_so_many_launches_are_timed_at_once)
+{
+	begin_timing();
+	tracer.timing.made = TIMED_LAUNCHES_MAX - 2;
+	ck_assert_ptr_nonnull(timed_launch(1, NULL, ZE_RESULT_SUCCESS));
+	ck_assert_ptr_nonnull(timed_launch(1, NULL, ZE_RESULT_SUCCESS));
+	ck_assert_ptr_null(timed_launch(1, NULL, ZE_RESULT_SUCCESS));
+}
+END_TEST
+
+START_TEST(events_are_left_alone_after_the_end_of_their_list)
+{
+	begin_timing();
+	ze_event_handle_t ended = timed_launch(1, NULL, ZE_RESULT_SUCCESS);
+	ze_event_handle_t unfinished = timed_launch(1, NULL, ZE_RESULT_SUCCESS);
+	ze_event_handle_t other = timed_launch(3, NULL, ZE_RESULT_SUCCESS);
+	ze_command_list_handle_t list = LIST(1);
+	happen(ended);
+	told[0] = 0;
+	CALL(list_destroying, ZE_RESULT_SUCCESS, &list);
+	TOLD("time 1 5 300\ntime 2 -1 300\n");
+	happen(unfinished); /* its list wrote into it, which nobody asks for */
+	happen(other);
+	wait_for_list();
+	TOLD("time 3 5 300\n");
+	ck_assert_int_eq(resets, 2);
+}
+END_TEST
+
+START_TEST(events_end_with_their_context_and_are_not_inherited)
+{
+	begin_timing();
+	happen(timed_launch(1, NULL, ZE_RESULT_SUCCESS));
+	ck_assert_ptr_nonnull(timed_launch(2, NULL, ZE_RESULT_SUCCESS));
+	ze_context_handle_t context = (ze_context_handle_t)0xc1;
+	CALL(context_destroying, ZE_RESULT_SUCCESS, &context);
+	ck_assert_int_eq(destroyed, 0);
+	context = (ze_context_handle_t)0xc0;
+	told[0] = 0;
+	CALL(context_destroying, ZE_RESULT_SUCCESS, &context);
+	ck_assert_int_eq(destroyed, 3);
+	ck_assert_ptr_eq(timed_launch(1, NULL, ZE_RESULT_SUCCESS), EVENT(4));
+	timing_forked(&tracer.timing);
+	status = ZE_RESULT_ERROR_DEVICE_LOST; /* the parent's events are not touched */
+	told[0] = 0;
+	wait_for_list();
+	TOLD("");
+	ck_assert_ptr_eq(timed_launch(1, NULL, ZE_RESULT_SUCCESS), EVENT(5));
+}
+END_TEST
+
+START_TEST(launches_are_chosen_with_equal_probability)
+{
+	enum { LAUNCHES = 400000 };
+	struct timing_thread thread = { 0 };
+	struct kernel kernel = { .name = "one" };
+	unsigned chosen[2] = { 0 };
+	/* Every second one would be preferred if the choice depended on the time since the one before. */
+	for (unsigned i = 0; i < LAUNCHES; i++)
+		chosen[i % 2] += timing_chooses(&thread, &kernel);
+	unsigned sum = chosen[0] + chosen[1];
+	ck_assert_uint_ge(sum, 100);
+	ck_assert_uint_le(sum, LAUNCHES / 100);
+	double deviation = chosen[0] - sum / 2.0;
+	ck_assert_double_le(deviation * deviation, 25 * sum / 4.0); /* five standard deviations */
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("ze_tracer_recordings");
@@ -435,6 +733,13 @@ int main(void)
 	tcase_add_test(cases, kernels_of_mutable_lists_change);
 	tcase_add_test(cases, changeable_launches_are_bounded);
 	tcase_add_test(cases, functions_of_the_driver_are_wrapped);
+	tcase_add_test(cases, launches_without_an_event_are_timed);
+	tcase_add_test(cases, launches_that_execute_repeatedly_are_not_timed);
+	tcase_add_test(cases, launches_on_a_lost_device_are_not_timed);
+	tcase_add_test(cases, at_most_so_many_launches_are_timed_at_once);
+	tcase_add_test(cases, events_are_left_alone_after_the_end_of_their_list);
+	tcase_add_test(cases, events_end_with_their_context_and_are_not_inherited);
+	tcase_add_test(cases, launches_are_chosen_with_equal_probability);
 	suite_add_tcase(suite, cases);
 	srunner_set_fork_status(runner, CK_FORK);
 	srunner_run_all(runner, CK_ENV);

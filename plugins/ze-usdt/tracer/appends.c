@@ -71,16 +71,16 @@ static struct stack_chain stack_of(struct thread *thread, uintptr_t frame_pointe
 }
 
 static void kernel_announce(struct thread *thread, ze_kernel_handle_t handle, enum handle_owner owner,
-			    uint64_t recording, struct stack_chain stack)
+			    uint64_t recording, struct stack_chain stack, struct timed_launch *timed)
 {
 	struct kernel *kernel = launched_kernel(thread ? &thread->cache : NULL, handle, owner);
 
 	if (kernel)
-		launch_report(thread, kernel, (uintptr_t)handle, recording, stack);
+		launch_report(thread, kernel, (uintptr_t)handle, recording, stack, timed);
 }
 
 static void launches_append(uintptr_t frame_pointer, ze_command_list_handle_t handle, enum handle_owner owner,
-			    const ze_kernel_handle_t *kernels, uint32_t count)
+			    const ze_kernel_handle_t *kernels, uint32_t count, struct timed_launch *timed)
 {
 	listeners_check();
 	bool is_reported = launches_are_reported();
@@ -92,7 +92,7 @@ static void launches_append(uintptr_t frame_pointer, ze_command_list_handle_t ha
 		uint64_t recording = launch_target(list, handle, owner);
 
 		if (is_reported)
-			kernel_announce(thread, kernels[i], owner, recording, stack);
+			kernel_announce(thread, kernels[i], owner, recording, stack, timed);
 	}
 }
 
@@ -144,7 +144,7 @@ static void driver_kernel_append(uintptr_t frame_pointer, ze_command_list_handle
 		return;
 	uint64_t recording = target_add(list, handle, owner, 1);
 	if (launches_are_reported())
-		launch_report(thread, &driver_kernels[kernel], 0, recording, stack_of(thread, frame_pointer));
+		launch_report(thread, &driver_kernels[kernel], 0, recording, stack_of(thread, frame_pointer), NULL);
 }
 
 /*
@@ -166,12 +166,12 @@ static bool launches_count(ze_command_list_handle_t handle, uint32_t count)
 }
 
 void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, enum handle_owner owner,
-		      const ze_kernel_handle_t *kernels, uint32_t count)
+		      const ze_kernel_handle_t *kernels, uint32_t count, struct timed_launch *timed)
 {
 	if (!launches_have_profiler() && launches_count(list, count))
 		return;
 	int error = errno;
-	launches_append(frame_pointer, list, owner, kernels, count);
+	launches_append(frame_pointer, list, owner, kernels, count, timed);
 	errno = error;
 }
 
@@ -190,7 +190,30 @@ void appends_changed_launch(uintptr_t frame_pointer, uint64_t recording, ze_kern
 	if (!launches_are_reported())
 		return;
 	struct thread *thread = thread_get();
-	kernel_announce(thread, kernel, owner, recording, stack_of(thread, frame_pointer));
+	kernel_announce(thread, kernel, owner, recording, stack_of(thread, frame_pointer), NULL);
+}
+
+struct timed_launch *appends_time_launch(ze_command_list_handle_t handle, ze_kernel_handle_t kernel_handle,
+					 ze_event_handle_t *event)
+{
+	int error = errno;
+	struct thread *thread = thread_get();
+	struct list *list = thread ? registry_get_list(&tracer.registry, &thread->cache, (uintptr_t)handle) : NULL;
+	struct kernel *kernel =
+		list ? registry_get_kernel(&tracer.registry, &thread->cache, (uintptr_t)kernel_handle) : NULL;
+	struct timed_launch *timed = NULL;
+
+	/*
+	 * The events of commands that execute repeatedly have one time stamp for all executions. While anything is
+	 * captured, a launch that waits for it may become part of the capture.
+	 */
+	if (kernel && !atomic_load_explicit(&list->recording, memory_order_relaxed) &&
+	    !atomic_load_explicit(&list->next_command, memory_order_relaxed) &&
+	    !atomic_load_explicit(&tracer.registry.captures, memory_order_acquire) &&
+	    timing_chooses(&thread->timing, kernel))
+		timed = timing_begin(&tracer.timing, list, handle, event);
+	errno = error;
+	return timed;
 }
 
 static bool executions_are_reported(void)

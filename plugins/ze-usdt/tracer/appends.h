@@ -17,9 +17,16 @@ enum handle_owner { HANDLES_LOADER, HANDLES_DRIVER };
  */
 struct list *appends_list(struct registry_cache *cache, ze_command_list_handle_t handle, enum handle_owner owner);
 
-/* Launches were appended to a list: reports them if a profiler is attached. */
+/* Launches were appended to a list: reports them if a profiler is attached. timed: appends_time_launch(), or NULL. */
 void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, enum handle_owner owner,
-		      const ze_kernel_handle_t *kernels, uint32_t count);
+		      const ze_kernel_handle_t *kernels, uint32_t count, struct timed_launch *timed);
+
+/*
+ * A launch without an event is about to be appended: sets *event if it is to be timed, and returns what
+ * appends_launches() and then timing_end() receive; else NULL.
+ */
+struct timed_launch *appends_time_launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+					 ze_event_handle_t *event);
 
 /* A command was appended to a list for which the driver launches a kernel of its own, unless the list is a copy
  * engine's. */

@@ -65,6 +65,7 @@ CALLBACK(module_destroying)
 	UNUSED_DATA;
 	(void)result;
 	int error = errno;
+	timing_read(&tracer.timing, TIMED_LAUNCHES_MAX);
 	struct module *module = registry_remove_module(&tracer.registry, (uintptr_t)*parameters->phModule);
 	if (module)
 		announce_module_end(&tracer.announcer, module);
@@ -129,6 +130,15 @@ static const struct callback callbacks[] = {
 	AFTER(CommandListCreateCloneExp, list_cloned),
 	AFTER(CommandListReset, list_reset),
 	BEFORE(CommandListDestroy, list_destroying),
+	BEFORE(CommandListAppendLaunchKernel, launch_appending),
+	BEFORE(CommandListAppendLaunchKernelWithParameters, launch_appending_with_parameters),
+	BEFORE(CommandListAppendLaunchKernelWithArguments, launch_appending_with_arguments),
+	BEFORE(CommandListAppendLaunchKernelIndirect, launch_appending),
+	AFTER(CommandListHostSynchronize, work_awaited),
+	AFTER(CommandQueueSynchronize, work_awaited),
+	AFTER(FenceHostSynchronize, work_awaited),
+	AFTER(EventHostSynchronize, work_awaited),
+	BEFORE(ContextDestroy, context_destroying),
 	AFTER(CommandListAppendLaunchKernel, launch_appended),
 	AFTER(CommandListAppendLaunchKernelWithParameters, launch_appended),
 	AFTER(CommandListAppendLaunchKernelWithArguments, launch_appended),

@@ -45,22 +45,24 @@ void listeners_check(void)
 }
 
 void launch_report(struct thread *thread, struct kernel *kernel, uintptr_t handle, uint64_t recording,
-		   struct stack_chain stack)
+		   struct stack_chain stack, struct timed_launch *timed)
 {
-	uint32_t epoch = atomic_load_explicit(&tracer.announcer.epoch, memory_order_relaxed), tag;
+	uint32_t epoch = atomic_load_explicit(&tracer.announcer.epoch, memory_order_relaxed), tag = 0;
 
 	if (handle && atomic_load_explicit(&kernel->prepared, memory_order_acquire) != epoch)
 		announce_kernel(&tracer.announcer, kernel, handle);
 	/* NULL temporarily, while another thread destroys the kernel and a new one takes its place. */
 	const struct module *module = __atomic_load_n(&kernel->module, __ATOMIC_RELAXED);
 	uint64_t number = module ? module->number : 0, base = kernel->instruction_base;
+	if (timed)
+		probe_timed_launch(timing_number(timed));
 	if (level_zero_launch_kernel_semaphore > 0)
 		probe_launch_kernel(base, kernel->address, kernel->size, kernel->name, number, recording,
 				    stack.identity, stack.innermost);
 	if (level_zero_new_launch_semaphore == 0)
 		return;
 	const struct counted_launch launch = { kernel, number, kernel->address, recording, stack.identity };
-	if (!launch_counts_add(&tracer.counts, thread ? &thread->counts : NULL, &launch, epoch, &tag))
+	if (timed || !launch_counts_add(&tracer.counts, thread ? &thread->counts : NULL, &launch, epoch, &tag))
 		probe_new_launch(base, kernel->address, kernel->size, kernel->name, number, recording, stack.identity,
 				 stack.innermost, tag);
 }

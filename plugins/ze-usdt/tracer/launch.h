@@ -12,6 +12,7 @@ struct thread {
 	struct stack_memory *stacks; /* NULL when out of memory */
 	struct stack_trace trace;
 	struct count_block *counts; /* NULL: none yet */
+	struct timing_thread timing;
 };
 
 /* Returns NULL when out of memory, or during thread exit. */
@@ -39,9 +40,10 @@ void listeners_check(void);
 
 /*
  * Reports a launch, after the kernel's module was announced: fires the probe, or counts the launch in memory. thread
- * may be NULL. recording 0: executes now. handle 0: a kernel without one, of which nothing can be announced.
+ * may be NULL. recording 0: executes now. handle 0: a kernel without one, of which nothing can be announced. timed:
+ * NULL, or the launch is not counted in memory, and the probe timed_launch is fired before.
  */
 void launch_report(struct thread *thread, struct kernel *kernel, uintptr_t handle, uint64_t recording,
-		   struct stack_chain stack);
+		   struct stack_chain stack, struct timed_launch *timed);
 
 #endif

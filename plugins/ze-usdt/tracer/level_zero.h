@@ -26,6 +26,25 @@ struct append_parameters {
 	const ze_command_list_handle_t *list;
 	const ze_kernel_handle_t *kernel;
 };
+/* After them, one argument, or two or four of the newer functions, and then the event to signal. */
+struct append_launch_parameters {
+	const ze_command_list_handle_t *list;
+	const ze_kernel_handle_t *kernel;
+	const void *groups;
+	ze_event_handle_t *event;
+};
+struct append_with_parameters_parameters {
+	const ze_command_list_handle_t *list;
+	const ze_kernel_handle_t *kernel;
+	const void *groups, *next;
+	ze_event_handle_t *event;
+};
+struct append_with_arguments_parameters {
+	const ze_command_list_handle_t *list;
+	const ze_kernel_handle_t *kernel;
+	const void *groups, *sizes, *arguments, *next;
+	ze_event_handle_t *event;
+};
 struct append_multiple_parameters {
 	const ze_command_list_handle_t *list;
 	const uint32_t *count;
@@ -97,6 +116,20 @@ typedef ze_result_t zeCommandListIsImmediate_t(ze_command_list_handle_t list, ze
 /* Since specification 1.9. */
 typedef ze_result_t zeCommandListGetDeviceHandle_t(ze_command_list_handle_t list, ze_device_handle_t *device);
 typedef ze_result_t zeCommandListGetOrdinal_t(ze_command_list_handle_t list, uint32_t *ordinal);
+/* Since specification 1.15: events without a pool, of which each use has a time stamp of its own. */
+struct counter_based_event_description {
+	uint32_t type;
+	const void *next;
+	uint32_t flags, signal, wait;
+};
+#define STRUCTURE_COUNTER_BASED_EVENT UINT32_C(0x2003a)
+#define COUNTER_BASED_IMMEDIATE UINT32_C(1)
+#define COUNTER_BASED_HOST_VISIBLE UINT32_C(4)
+#define COUNTER_BASED_DEVICE_TIMESTAMP UINT32_C(16)
+typedef ze_result_t zeEventCounterBasedCreate_t(ze_context_handle_t context, ze_device_handle_t device,
+						const struct counter_based_event_description *description,
+						ze_event_handle_t *event);
+#define QUEUE_FLAG_IN_ORDER UINT32_C(2) /* ZE_COMMAND_QUEUE_FLAG_IN_ORDER, since specification 1.8 */
 /* Extensions of Intel's driver (compute-runtime, level_zero/include/level_zero/driver_experimental). */
 typedef ze_result_t kernel_get_base_address(ze_kernel_handle_t kernel, uint64_t *address);
 typedef ze_result_t kernel_get_binary(ze_kernel_handle_t kernel, size_t *size, char *binary);
@@ -121,6 +154,18 @@ struct level_zero {
 	zeCommandListGetDeviceHandle_t *zeCommandListGetDeviceHandle;
 	zeCommandListGetOrdinal_t *zeCommandListGetOrdinal;
 	__typeof__(zeDeviceGetCommandQueueGroupProperties) *zeDeviceGetCommandQueueGroupProperties;
+	__typeof__(zeCommandListAppendSignalEvent) *zeCommandListAppendSignalEvent;
+	zeEventCounterBasedCreate_t *zeEventCounterBasedCreate;
+	__typeof__(zeEventPoolCreate) *zeEventPoolCreate;
+	__typeof__(zeEventPoolDestroy) *zeEventPoolDestroy;
+	__typeof__(zeEventCreate) *zeEventCreate;
+	__typeof__(zeEventDestroy) *zeEventDestroy;
+	__typeof__(zeEventHostReset) *zeEventHostReset;
+	__typeof__(zeEventQueryStatus) *zeEventQueryStatus;
+	__typeof__(zeEventQueryKernelTimestamp) *zeEventQueryKernelTimestamp;
+	__typeof__(zeDeviceGetProperties) *zeDeviceGetProperties;
+	__typeof__(zeDeviceGetGlobalTimestamps) *zeDeviceGetGlobalTimestamps;
+	__typeof__(zeDevicePciGetPropertiesExt) *zeDevicePciGetPropertiesExt;
 	list_get_graph *zeCommandListGetGraphExt;
 	list_is_capturing *zeCommandListIsGraphCaptureEnabledExt;
 	/* Since the first capture: number of drivers, and functions of the one that has graphs. */

@@ -78,7 +78,7 @@ __attribute__((noinline)) static void kernel_launched(uintptr_t frame_pointer, u
 	struct stack_chain stack = { 0 };
 	if (thread)
 		stack = stack_take(&tracer.stacks, thread->stacks, frame_pointer, &thread->trace);
-	launch_report(thread, kernel, handle, 0, stack);
+	launch_report(thread, kernel, handle, 0, stack, NULL);
 }
 
 /* A call for which the driver launches a kernel of its own, unless the processor or a copy engine serves it. */
@@ -91,7 +91,7 @@ __attribute__((noinline)) static void driver_kernel_launched(uintptr_t frame_poi
 	struct stack_chain stack = { 0 };
 	if (thread)
 		stack = stack_take(&tracer.stacks, thread->stacks, frame_pointer, &thread->trace);
-	launch_report(thread, &driver_kernels[kernel], 0, 0, stack);
+	launch_report(thread, &driver_kernels[kernel], 0, 0, stack, NULL);
 }
 
 /* Returns the kernel that a successful call may have launched, DRIVER_KERNELS if none. */

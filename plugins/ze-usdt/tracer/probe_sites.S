@@ -23,6 +23,9 @@ level_zero_\name\()_semaphore:
 	SEMAPHORE new_launch
 	SEMAPHORE execute_list
 	SEMAPHORE unload_module
+	SEMAPHORE kernel_time
+	SEMAPHORE time_all
+	.set level_zero_timed_launch_semaphore, level_zero_kernel_time_semaphore
 	.set level_zero_compile_kernel_again_semaphore, level_zero_compile_kernel_semaphore
 	.set level_zero_launch_kernel_nop10_semaphore, level_zero_launch_kernel_semaphore
 	.set level_zero_new_launch_nop10_semaphore, level_zero_new_launch_semaphore
@@ -105,5 +108,18 @@ level_zero_\name\()_semaphore:
 	FUNCTION probe_unload_module
 	STAP_PROBE1(level_zero, unload_module, 8@%rdi)
 	END probe_unload_module
+
+	FUNCTION probe_timed_launch
+	STAP_PROBE1(level_zero, timed_launch, 8@%rdi)
+	END probe_timed_launch
+
+	FUNCTION probe_kernel_time
+	STAP_PROBE4(level_zero, kernel_time, 8@%rdi, 8@%rsi, 8@%rdx, 8@%rcx)
+	END probe_kernel_time
+
+/* Never called: its site raises its semaphore. */
+	FUNCTION probe_time_all
+	STAP_PROBE(level_zero, time_all)
+	END probe_time_all
 
 	.section .note.GNU-stack, "", @progbits

@@ -13,6 +13,8 @@ extern volatile uint16_t level_zero_launch_kernel_semaphore;
 extern volatile uint16_t level_zero_new_launch_semaphore; /* also of share_counts */
 extern volatile uint16_t level_zero_execute_list_semaphore;
 extern volatile uint16_t level_zero_unload_module_semaphore;
+extern volatile uint16_t level_zero_kernel_time_semaphore; /* also of timed_launch */
+extern volatile uint16_t level_zero_time_all_semaphore;
 
 /* Number of attached probes; 0: nobody reads announcements. */
 static inline uint32_t compile_kernel_listeners(void)
@@ -30,5 +32,7 @@ void probe_new_launch(uint64_t instruction_base, uint64_t address, uint64_t size
 void probe_share_counts(uint64_t area);
 void probe_execute_list(uint64_t list, uint64_t parent, uint64_t launches);
 void probe_unload_module(uint64_t module);
+void probe_timed_launch(uint64_t number);
+void probe_kernel_time(uint64_t number, uint64_t begin, uint64_t end, uint64_t device);
 
 #endif

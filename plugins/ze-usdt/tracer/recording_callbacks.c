@@ -16,14 +16,48 @@ static enum handle_owner owner_of(const void *data)
 	return data ? HANDLES_LOADER : HANDLES_DRIVER;
 }
 
+/* A launch without an event of the program may get one of the tracer's: *call_data until it has been appended. */
+#define TIMED_LAUNCH(callback, type)                                                                                   \
+	CALLBACK(callback)                                                                                             \
+	{                                                                                                              \
+		const struct type *parameters = arguments;                                                             \
+                                                                                                                       \
+		(void)result;                                                                                          \
+		(void)data;                                                                                            \
+		if (timing_is_on() && !*parameters->event)                                                             \
+			*call_data = appends_time_launch(*parameters->list, *parameters->kernel, parameters->event);   \
+	}
+TIMED_LAUNCH(launch_appending, append_launch_parameters)
+TIMED_LAUNCH(launch_appending_with_parameters, append_with_parameters_parameters)
+TIMED_LAUNCH(launch_appending_with_arguments, append_with_arguments_parameters)
+
 CALLBACK(launch_appended)
 {
 	const struct append_parameters *parameters = arguments;
+	struct timed_launch *timed = call_data ? *call_data : NULL;
 
-	(void)call_data;
 	if (result == ZE_RESULT_SUCCESS)
 		appends_launches((uintptr_t)__builtin_frame_address(0), *parameters->list, owner_of(data),
-				 parameters->kernel, 1);
+				 parameters->kernel, 1, timed);
+	if (timed)
+		timing_end(&tracer.timing, timed, result == ZE_RESULT_SUCCESS);
+}
+
+CALLBACK(work_awaited)
+{
+	UNUSED_DATA;
+	(void)arguments;
+	(void)result;
+	timing_read(&tracer.timing, TIMED_LAUNCHES_MAX);
+}
+
+CALLBACK(context_destroying)
+{
+	const ze_context_destroy_params_t *parameters = arguments;
+
+	UNUSED_DATA;
+	(void)result;
+	timing_end_context(&tracer.timing, *parameters->phContext);
 }
 
 CALLBACK(launches_appended)
@@ -33,7 +67,7 @@ CALLBACK(launches_appended)
 	(void)call_data;
 	if (result == ZE_RESULT_SUCCESS)
 		appends_launches((uintptr_t)__builtin_frame_address(0), *parameters->list, owner_of(data),
-				 *parameters->kernels, *parameters->count);
+				 *parameters->kernels, *parameters->count, NULL);
 }
 
 #define DRIVER_KERNEL(callback, kernel)                                                                                \
@@ -69,12 +103,14 @@ CALLBACK(lists_appended)
 		appends_lists(*parameters->list, owner_of(data), *parameters->lists, *parameters->count);
 }
 
-static void list_add(uintptr_t handle, uint64_t recording, uintptr_t context)
+static void list_add(uintptr_t handle, uint64_t recording, uintptr_t context, bool in_order)
 {
 	struct list *list = registry_add_list(&tracer.registry, handle, recording);
 
-	if (list)
-		atomic_store_explicit(&list->context, context, memory_order_relaxed);
+	if (!list)
+		return;
+	atomic_store_explicit(&list->context, context, memory_order_relaxed);
+	atomic_store_explicit(&list->in_order, in_order, memory_order_relaxed);
 }
 
 CALLBACK(list_created)
@@ -86,7 +122,7 @@ CALLBACK(list_created)
 		return;
 	int error = errno;
 	list_add((uintptr_t) * *parameters->pphCommandList, registry_next_recording(&tracer.registry),
-		 (uintptr_t)*parameters->phContext);
+		 (uintptr_t)*parameters->phContext, false);
 	errno = error;
 }
 
@@ -98,7 +134,8 @@ CALLBACK(immediate_list_created)
 	if (result != ZE_RESULT_SUCCESS)
 		return;
 	int error = errno;
-	list_add((uintptr_t) * *parameters->pphCommandList, 0, (uintptr_t)*parameters->phContext);
+	list_add((uintptr_t) * *parameters->pphCommandList, 0, (uintptr_t)*parameters->phContext,
+		 (*parameters->paltdesc)->flags & QUEUE_FLAG_IN_ORDER);
 	errno = error;
 }
 
@@ -135,6 +172,7 @@ CALLBACK(list_destroying)
 
 	UNUSED_DATA;
 	(void)result;
+	timing_end_list(&tracer.timing, *parameters->phCommandList);
 	capture_list_destroyed(*parameters->phCommandList);
 	registry_remove_list(&tracer.registry, (uintptr_t)*parameters->phCommandList);
 }

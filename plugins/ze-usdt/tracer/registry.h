@@ -43,6 +43,8 @@ struct kernel {
 	uint64_t address;          /* 0 if unknown */
 	uint64_t size;             /* 0 if unknown */
 	uint64_t instruction_base; /* 0 if unknown */
+	_Atomic uint64_t timed;    /* when a launch was chosen to be timed last, CLOCK_MONOTONIC, ns; 0: never */
+	_Atomic uint32_t period;   /* one of so many launches is chosen; 0: 1 */
 };
 
 /* A launch of a mutable list whose kernel the program may change: a recording of its own, and a new one then. */
@@ -63,6 +65,7 @@ struct list {
 	_Atomic uint64_t next_command; /* number of the next launch, whose kernel may be changed; 0: may not */
 	_Atomic uintptr_t capture;     /* graph whose capture began on this list; 0: none */
 	_Atomic uintptr_t context;     /* it belongs to; 0 unknown */
+	_Atomic bool in_order;         /* immediate list: known to execute its commands in order */
 	/* With the lock. */
 	struct changeable_launch *changeable;
 	_Atomic size_t changeable_count;

@@ -26,6 +26,7 @@ static void fork_in_child(void)
 {
 	registry_unlock(&tracer.registry);
 	announcer_forked(&tracer.announcer);
+	timing_forked(&tracer.timing);
 }
 
 static int prepare_once(void)
@@ -67,6 +68,18 @@ static void calls_find(struct level_zero *calls, void *library, void *(*find)(vo
 	FIND(zeCommandListGetDeviceHandle);
 	FIND(zeCommandListGetOrdinal);
 	FIND(zeDeviceGetCommandQueueGroupProperties);
+	FIND(zeCommandListAppendSignalEvent);
+	FIND(zeEventCounterBasedCreate);
+	FIND(zeEventPoolCreate);
+	FIND(zeEventPoolDestroy);
+	FIND(zeEventCreate);
+	FIND(zeEventDestroy);
+	FIND(zeEventHostReset);
+	FIND(zeEventQueryStatus);
+	FIND(zeEventQueryKernelTimestamp);
+	FIND(zeDeviceGetProperties);
+	FIND(zeDeviceGetGlobalTimestamps);
+	FIND(zeDevicePciGetPropertiesExt);
 	FIND(zeCommandListGetGraphExt);
 	FIND(zeCommandListIsGraphCaptureEnabledExt);
 #undef FIND

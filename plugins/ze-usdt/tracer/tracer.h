@@ -9,6 +9,7 @@
 #include "opencl.h"
 #include "registry.h"
 #include "stack.h"
+#include "timing.h"
 
 enum tracer_state { TRACER_OFF, TRACER_STARTING, TRACER_RUNNING };
 
@@ -29,6 +30,7 @@ struct tracer {
 	struct announcer announcer;
 	struct stack_process stacks;
 	struct launch_counts counts;
+	struct timing timing;
 };
 extern struct tracer tracer;
 
