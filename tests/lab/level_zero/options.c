@@ -35,7 +35,7 @@ static const char help[] =
 	"                      kernels with the arguments of matmul_tile\n"
 	"  --lists KIND        immediate: each turn appends to an immediate list; regular: launches are appended "
 	"once,\n"
-	"                      and each turn executes the closed list (immediate)\n"
+	"                      and each turn executes the closed list; in-order: immediate, in order (immediate)\n"
 	"  --executions N      executions of the regular list in a turn (1)\n"
 	"Jobs, on the lab's double of an xe device:\n"
 	"  --jobs NODE         a job on NODE before each launch into an immediate list, and before each execution of a "
@@ -187,8 +187,10 @@ static void windows_check(struct options *options)
 
 static void lists_read(struct options *options, const char *text)
 {
-	static const char *const kinds[] = { "immediate", "regular" };
-	options->regular_lists = choice("--lists", text, kinds, 2);
+	static const char *const kinds[] = { "immediate", "regular", "in-order" };
+	unsigned kind = choice("--lists", text, kinds, 3);
+	options->regular_lists = kind == 1;
+	options->in_order = kind == 2;
 }
 
 static void job_engine_read(struct options *options, const char *text)

@@ -17,6 +17,7 @@ struct options {
 	unsigned spans;    /* turns are under so many in turn, and under none */
 	unsigned rate;     /* turns a second of each thread; 0: as fast as it goes */
 	bool regular_lists;
+	bool in_order;       /* immediate lists execute in order */
 	unsigned executions; /* of a regular list in a turn */
 	unsigned site_launches[SITE_COUNT];
 	int site_kernel; /* enum kernel_id that every chosen site launches; -1: each its own */

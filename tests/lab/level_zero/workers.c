@@ -74,6 +74,7 @@ static void executions_add(struct worker *worker)
 static void list_immediate(struct job *job)
 {
 	ze_command_queue_desc_t description = { .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
+						.flags = job->options->in_order ? ZE_COMMAND_QUEUE_FLAG_IN_ORDER : 0,
 						.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS };
 
 	CALL(&job->device->calls, zeCommandListCreateImmediate, "a command list", job->device->context,
