@@ -298,7 +298,7 @@ class Renamed:
                 raise Wrong(f'{path.name}:{number}: not four fields between tabs: kind, old, new, reason')
             kind, old, new, _ = fields
             key = new if old == '-' else old
-            if (old == '-' or new == '-') and kind not in ('column', 'record', 'name'):
+            if (old == '-' or new == '-') and kind not in ('column', 'record', 'name', 'job-value'):
                 raise Wrong(f'{path.name}:{number}: only columns, records and names can be added or removed')
             if key in self.names[kind]:
                 raise Wrong(f'{path.name}:{number}: {kind} {key} is a duplicate')
@@ -352,6 +352,8 @@ class Renamed:
         for (view, columns), count in facts.items():
             record = dict(columns).get('record')
             renamed = []
+            if record == 'job' and self.new_name('job-value', dict(columns).get('source')) == '-':
+                columns = [pair for pair in columns if pair[0] not in ('value', 'unit')]
             for name, text in columns:
                 text = self.new_text(view, name, text, record)
                 if view == 'events' and name in ('record', 'name') and text == '-':
