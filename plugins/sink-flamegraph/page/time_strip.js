@@ -124,8 +124,8 @@ class TimeStrip {
     if (!device.length)
       return;
     const high = low - 4 - top;
-    this.label('GPU', top + high / 2);
-    const shown = this.slots.has(model.type) ? model.type : device[0];
+    const shown = this.slots.has(model.type) ? model.type : device[0], { device: kind } = model.types[shown];
+    this.label(['GPU', 'NPU'].includes(kind) ? kind : 'Device', top + high / 2);
     this.lanes.push({ top: 0, bottom: low, type: shown });
     this.drawReasons(this.slots.get(shown), this.times, top, high);
   }
@@ -136,7 +136,7 @@ class TimeStrip {
   // The value type of the CPU lane: CPU samples, whatever else is shown, or another type if there are none.
   cpuType() {
     const { model } = this.app, { types } = model, others = model.order.filter(type => !this.slots.has(type));
-    const own = others.filter(type => types[type].name === 'cpu'), rest = others.filter(type =>
+    const own = others.filter(type => types[type].role === Role.CPU_TIME), rest = others.filter(type =>
       !this.jobs.length || !types[type].name.startsWith('npu-'));
     return own.length ? own[0] : rest.includes(model.type) ? model.type : rest.length ? rest[0] : -1;
   }
