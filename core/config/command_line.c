@@ -22,7 +22,7 @@
 /* The options as getopt_long() takes them. */
 struct syntax {
 	struct option names[RUN_OPTIONS_MAX];
-	char letters[2 + 2 * RUN_OPTIONS_MAX];
+	char letters[3 + 3 * RUN_OPTIONS_MAX];
 };
 
 static void make_syntax(struct syntax *syntax)
@@ -45,8 +45,8 @@ static void make_syntax(struct syntax *syntax)
 		};
 		if (option->letter)
 			*letter++ = option->letter;
-		if (option->letter && has_value && !is_optional)
-			*letter++ = ':';
+		if (option->letter && has_value)
+			letter = stpcpy(letter, is_optional ? "::" : ":");
 	}
 	syntax->names[count] = (struct option){ 0 };
 	*letter = '\0';

@@ -254,6 +254,7 @@ TEST(finds_the_action)
 		{ { "--help", "cpu-stack" }, ACTION_HELP, "cpu-stack" },
 		{ { "--help=cpu-stack" }, ACTION_HELP, "cpu-stack" },
 		{ { "-h", "cpu-stack" }, ACTION_HELP, "cpu-stack" },
+		{ { "-hcpu-stack" }, ACTION_HELP, "cpu-stack" },
 		{ { "-v", "--help", "-q" }, ACTION_HELP, NULL },
 		{ { "--help", "--", "x" }, ACTION_HELP, NULL },
 		{ { "-c", "no-such.ini", "--list" }, ACTION_LIST, NULL },
