@@ -113,9 +113,10 @@ refused() {
     if "$prefix/bin/iaprof-new-plugin" $arguments; then return 1; fi
   done
   rmdir iaprof-known
+  [ "$("$prefix/bin/iaprof-new-plugin" --help)" = 'usage: iaprof-new-plugin source|sink|decoder NAME' ]
   ! ls -d iaprof-a iaprof-A_b
 }
-try "a wrong kind, a wrong name and a folder that is there are refused" refused
+try "a wrong kind, a wrong name and a folder that is there are refused, and help is printed" refused
 
 # Each installed header of the libraries compiles with the flags of its package alone.
 # shellcheck disable=SC2046,SC2317 # a list of arguments; called by try
