@@ -272,7 +272,7 @@ static void find_candidates(struct correlator *correlator, const struct iaprof_r
 	launch_candidates_find(&correlator->candidates, sample);
 }
 
-/* Processes a sample whose code was unknown. Returns false if it keeps waiting. */
+/* Processes a sample whose code, or other code, was unknown. Returns false if it keeps waiting. */
 static bool take_unmatched(void *context, const struct iaprof_record *record)
 {
 	const struct iaprof_record_stall_sample *sample = (const void *)record;
@@ -281,7 +281,7 @@ static bool take_unmatched(void *context, const struct iaprof_record *record)
 	if (waits && !correlator->code_is_new)
 		return false;
 	find_candidates(correlator, sample, waits);
-	if (!correlator->candidates.count && waits)
+	if (waits && launch_candidates_may_grow(&correlator->candidates, sample))
 		return false;
 	match(correlator, sample);
 	return true;
@@ -292,7 +292,7 @@ void correlator_take_sample(struct correlator *correlator, const struct iaprof_r
 	correlator->statistics.samples = saturating_add(correlator->statistics.samples, attribution_total(sample));
 	bool waits = may_wait(correlator, sample);
 	find_candidates(correlator, sample, waits);
-	if (!correlator->candidates.count && waits) {
+	if (waits && launch_candidates_may_grow(&correlator->candidates, sample)) {
 		if (record_store_add(&correlator->unmatched, &sample->header))
 			return;
 		find_candidates(correlator, sample, false);

@@ -230,6 +230,15 @@ static void find_code(struct launch_candidates *candidates, const struct iaprof_
 		find_unplaced(candidates, sample, device);
 }
 
+bool launch_candidates_may_grow(const struct launch_candidates *candidates,
+				const struct iaprof_record_stall_sample *sample)
+{
+	for (size_t i = 0; i < candidates->count; i++)
+		if (candidates->items[i].life.unloaded >= sample->header.time)
+			return false;
+	return true;
+}
+
 enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates *candidates,
 						  const struct iaprof_record_stall_sample *sample)
 {

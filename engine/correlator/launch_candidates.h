@@ -96,6 +96,13 @@ size_t launch_candidates_shares(struct launch_candidates *candidates, const stru
 				const struct launch_candidate *candidate, size_t kernel,
 				const struct kernel_share **shares);
 
+/*
+ * Returns whether other code at the address may still be announced for a sample: no candidate's code was there until
+ * the end of its interval.
+ */
+bool launch_candidates_may_grow(const struct launch_candidates *candidates,
+				const struct iaprof_record_stall_sample *sample);
+
 /* Returns why a sample has no candidates. */
 enum unmatched_reason launch_candidates_unmatched(const struct launch_candidates *candidates,
 						  const struct iaprof_record_stall_sample *sample);

@@ -340,6 +340,24 @@ TEST(code_that_replaces_other_code_gets_its_own_samples)
 	array_free(&others);
 }
 
+/* Samples of an interval in which code was unloaded wait for the code that replaced it: _i: there is some. */
+TEST_LOOP(code_that_replaces_other_code_may_be_announced_late, 0, 2)
+{
+	CLEANUP_FREE char *path = zebin_path("lnl/transformer", ".loaded-debug.elf");
+	expected_place_array sections = zebin_sections(path);
+	uint64_t location = device_address_plain(sections.items[0].address) + 0x100;
+	take_unload(10, take_object(10, path, location, SECOND), 3 * SECOND);
+	take_relative(location & UINT32_MAX, 9, 2500 * MILLISECOND, 4500 * MILLISECOND);
+	tell(4600 * MILLISECOND);
+	synchronize(4700 * MILLISECOND);
+	ck_assert_uint_eq(statistics().matched, 0);
+	if (_i)
+		take_object(10, path, location, 4 * SECOND);
+	synchronize(4500 * MILLISECOND + CORRELATOR_HOLD);
+	finish(_i ? 0 : 18, _i ? 18 : 0, 0);
+	array_free(&sections);
+}
+
 TEST(every_instruction_of_an_image_has_its_lines)
 {
 	CLEANUP_FREE char *path = zebin_path("bmg/transformer", ".loaded-debug.elf");
