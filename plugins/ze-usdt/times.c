@@ -12,6 +12,9 @@
 /* The newest time of a site waits so long for the launches that it represents: less than the core waits for it. */
 #define HOLD UINT64_C(300000000) /* ns */
 
+/* A launch whose end was not reported after that time is forgotten when there are too many. */
+#define FORGET UINT64_C(10000000000) /* ns */
+
 void times_free(struct times *times)
 {
 	keyed_array_free(&times->sites);
@@ -45,6 +48,25 @@ uint64_t times_add_launches(struct times *times, const struct ze_launch_key *key
 	return added.key;
 }
 
+/* Forgets launches whose end was not reported. */
+static void room_make(struct times *times, uint64_t now)
+{
+	for (size_t i = times->launches.count; i-- > 0;)
+		if (times->launches.items[i].counted + FORGET < now) {
+			keyed_array_remove(&times->launches, (uint32_t)i);
+			times->dropped++;
+		}
+}
+
+static void take_unread(struct times *times, const struct ze_time *event)
+{
+	const struct launch_being_timed wanted = { .key = { event->process, event->number } };
+	uint32_t position = keyed_array_find(&times->launches, &wanted.key);
+	if (position != POSITION_NONE)
+		keyed_array_remove(&times->launches, position);
+	times->unread++;
+}
+
 void times_take(struct times *times, const struct ze_time *event, size_t size)
 {
 	bool taken = false;
@@ -53,10 +75,12 @@ void times_take(struct times *times, const struct ze_time *event, size_t size)
 		struct launch_being_timed added = { .key = { event->process, event->number },
 						    .site = site_key(&launch->key),
 						    .counted = event->begin };
+		if (times->launches.count == TIMED_LAUNCHES_MAX)
+			room_make(times, event->begin);
 		taken = times->launches.count < TIMED_LAUNCHES_MAX &&
 			keyed_array_add(&times->launches, &added) != POSITION_NONE;
 	} else if (event->type == ZE_KERNEL_TIME && !event->begin) {
-		times->unread++;
+		take_unread(times, event);
 		taken = true;
 	} else if (event->type == ZE_KERNEL_TIME) {
 		taken = times->ends.count < TIMED_LAUNCHES_MAX &&

@@ -13,7 +13,7 @@ from cases import Skip, require_root, run_cases
 # Programs have 4,000 to 5,500 instructions. Without global functions and bpf_loop(), 300,000 were processed.
 LIMIT = 40000
 SOURCES = {'cpu-stack': LIMIT, 'cpu-stack:unwind=fp': LIMIT, 'off-cpu': LIMIT, 'off-cpu:waker=yes': LIMIT,
-           'ze-usdt:tracer=no': 1.5 * LIMIT}
+           'ze-usdt:tracer=no': 1.5 * LIMIT, 'ze-usdt:tracer=no,time=sample': 1.5 * LIMIT}
 PATIENCE = 240  # an emulated processor is slow
 
 

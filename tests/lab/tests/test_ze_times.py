@@ -151,4 +151,4 @@ CASES = [
     ('programs behave the same with some launches timed', lambda: programs_behave_the_same('sample')),
 ]
 
-sys.exit(run(CASES) != 0)
+sys.exit(run(CASES, long={'programs behave the same with some launches timed'}) != 0)
