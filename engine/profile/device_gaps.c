@@ -8,7 +8,7 @@
 #define SHORT_GAP UINT64_C(200000)
 #define SHORT_GAPS_LENGTH UINT64_C(2000000)
 
-/* A launch takes the CPU 2 to 20 us (CUDA, Level Zero; PyTorch included), and the device 1 to 2 us to start. */
+/* A launch takes the CPU 2 to 20 us, with a framework in Python, and the device 1 to 2 us to start. */
 #define LAUNCH_GAP UINT64_C(20000)
 #define MINIMUM_GAP UINT64_C(2000)
 
@@ -17,6 +17,9 @@
 
 /* How many of the latest gaps one is added to at most. */
 #define RECENT_GAPS 8u
+
+/* How many of the latest changes of the launching thread are looked at: those of all processes are in one list. */
+#define RECENT_LAUNCHES 256u
 
 void device_gaps_free(struct device_gaps *gaps)
 {
@@ -62,7 +65,7 @@ void device_gaps_take_launch(struct device_gaps *gaps, const struct iaprof_recor
 static uint32_t launching_thread(const struct device_gaps *gaps, uint32_t pid, uint64_t time)
 {
 	uint32_t tid = 0;
-	for (size_t i = gaps->launches.count; i-- > 0;) {
+	for (size_t i = gaps->launches.count, left = RECENT_LAUNCHES; i-- > 0 && left-- > 0;) {
 		const struct launching_thread *launch = &gaps->launches.items[i];
 		if (launch->pid != pid)
 			continue;

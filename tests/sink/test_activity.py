@@ -161,7 +161,8 @@ def pprof_has_findings_as_comments():
     strings = [value.decode() for number, value in message if number == 6]
     comments = [index for number, value in message if number == 13
                 for index in (value if isinstance(value, bytes) else [value])]
-    equal([strings[index] for index in comments], ['rates: 4 jobs/s', 'hang: the device hangs, =reset it'], 'comments')
+    equal([strings[index] for index in comments], ['gpu-stalls: GPU samples', 'rates: 4 jobs/s', 'hang: the device hangs, =reset it'],
+          'comments')
 
 
 def iaprof_has_counters_as_metrics():

@@ -121,10 +121,10 @@ def perfetto_has_tracks():
 
 def speedscope_has_profiles():
     whole = json.loads(replayed('speedscope', 'run.json').read_text(encoding='utf-8'))
-    equal([profile['name'] for profile in whole['profiles']], ['cpu'], 'profiles by default')
+    equal([profile['name'] for profile in whole['profiles']], ['CPU time'], 'profiles by default')
     each = json.loads(replayed('speedscope', 'run.json', 'threads=yes').read_text(encoding='utf-8'))
     names = {profile['name'] for profile in each['profiles']}
-    wanted = {f'cpu: thread_program {name} ({tid})' for tid, name in program_threads().items()}
+    wanted = {f'CPU time: thread_program {name} ({tid})' for tid, name in program_threads().items()}
     assert wanted <= names, f'{wanted} are not among {names}'
     equal(sum(sum(profile['weights']) for profile in each['profiles']), sum(whole['profiles'][0]['weights']), 'sum')
     equal(len(names), len(each['profiles']), 'names are different')
@@ -138,7 +138,7 @@ def firefox_has_threads():
     for tid, name in program_threads().items():
         found = {found for key, found in threads.items() if key.split('/')[0] == str(tid)}
         # It may have been sampled before it gave itself its name.
-        equal(found - {'thread_program: cpu'}, {f'{name}: cpu'}, 'name')
+        equal(found - {'thread_program: CPU time'}, {f'{name}: CPU time'}, 'name')
 
 
 def top_has_rows():
