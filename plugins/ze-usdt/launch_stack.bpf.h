@@ -9,9 +9,8 @@ struct launch {
 	__u64 argument_count;
 	__u64 now;
 	struct task_struct *task;
-	__u32 cpu;   /* at the start: its counters and slots are used */
-	__u32 cell;  /* 0: none */
-	__u64 timed; /* number of a launch that is being timed; 0: it is not */
+	__u32 cpu;  /* at the start: its counters and slots are used */
+	__u32 cell; /* 0: none */
 };
 
 /* The included tracer fires the probe with a chain of frames; others with the registers of the runtime. */

@@ -85,33 +85,37 @@ static __always_inline __u64 submission_stack(void *stacks, struct stack_address
 	return stack_keep(stacks, stack, hash, STACK_KERNEL_MISSING, &flags, &processor->stacks);
 }
 
-/* Returns the number of the thread's launch, if it is being timed; else 0. */
-static __always_inline __u64 timed_launch_take(void)
+/*
+ * These two have stack frames of their own: those of the programs for launches and of their callees take all of the 512
+ * bytes that Linux 6.1 allows.
+ */
+
+/* Sends the key of the thread's launch, which was counted, if it is being timed. Returns false if there is no room. */
+static __noinline bool timed_launch_send(__u64 now, const struct ze_launch_key *key)
 {
 	__u32 thread = (__u32)bpf_get_current_pid_tgid();
-	const __u64 *known = take_times ? bpf_map_lookup_elem(&timed_launches, &thread) : NULL;
-	__u64 number = known ? *known : 0;
-	if (known)
-		bpf_map_delete_elem(&timed_launches, &thread);
-	return number;
-}
-
-/* A launch was counted. */
-static __always_inline void timed_launch_send(const struct launch *launch, const struct ze_launch_key *key,
-					      struct ze_processor *processor)
-{
-	if (!launch->timed)
-		return;
+	const __u64 *number = bpf_map_lookup_elem(&timed_launches, &thread);
+	if (!number)
+		return true;
 	struct ze_timed_launch *event = bpf_ringbuf_reserve(&times, sizeof *event, 0);
-	if (!event) {
-		sum_add(&processor->times_lost, 1);
-		return;
-	}
-	event->time = (struct ze_time){
-		.type = ZE_TIMED_LAUNCH, .process = key->process, .number = launch->timed, .begin = launch->now
-	};
+	if (!event)
+		return false;
+	__builtin_memset(&event->time, 0, sizeof event->time);
+	event->time.type = ZE_TIMED_LAUNCH;
+	event->time.process = key->process;
+	event->time.number = *number;
+	event->time.begin = now;
 	event->key = *key;
 	bpf_ringbuf_submit(event, BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+/* The thread's launch was handled, or left out. */
+static __noinline int timed_launch_end(void)
+{
+	__u32 thread = (__u32)bpf_get_current_pid_tgid();
+	bpf_map_delete_elem(&timed_launches, &thread);
+	return 0;
 }
 
 static __always_inline void launch_record(struct pt_regs *context, bool use_tables, const struct launch *launch,
@@ -148,7 +152,8 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 	key.user_stack = tracer_hash;
 	if ((tracer_hash || !take_stacks) && !(take_kernel && !key.list) &&
 	    count_increase(launches, &key, launch->now)) {
-		timed_launch_send(launch, &key, processor);
+		if (take_times && !timed_launch_send(launch->now, &key))
+			sum_add(&processor->times_lost, 1);
 		return;
 	}
 
@@ -166,8 +171,8 @@ static __always_inline void launch_record(struct pt_regs *context, bool use_tabl
 	long error = count_add(launches, &key, launch->now);
 	if (error)
 		sum_add(error == -E2BIG ? &processor->launches_full : &processor->launches_busy, 1);
-	else
-		timed_launch_send(launch, &key, processor);
+	else if (take_times && !timed_launch_send(launch->now, &key))
+		sum_add(&processor->times_lost, 1);
 }
 
 static __always_inline bool launch_read(struct pt_regs *context, struct launch *launch)
@@ -181,7 +186,6 @@ static __always_inline bool launch_read(struct pt_regs *context, struct launch *
 					   .now = launch->now,
 					   .task = launch->task,
 					   .cpu = launch->cpu,
-					   .timed = launch->timed,
 					   .cell = cookie == ZE_COOKIE_NEW_LAUNCH ? (__u32)context->r10 : 0 };
 		return true;
 	}
@@ -205,8 +209,7 @@ static __always_inline int launch_handle(struct pt_regs *context, bool use_table
 {
 	struct launch launch = { .now = bpf_ktime_get_ns(),
 				 .task = bpf_get_current_task_btf(),
-				 .cpu = bpf_get_smp_processor_id(),
-				 .timed = timed_launch_take() };
+				 .cpu = bpf_get_smp_processor_id() };
 	struct ze_processor *processor = handler_begin(context, launch.cpu, ZE_MODULES_ONLY);
 	if (!processor)
 		return 0;
@@ -237,13 +240,15 @@ static __always_inline int launch_handle(struct pt_regs *context, bool use_table
 SEC("usdt")
 int launch_kernel(struct pt_regs *context)
 {
-	return launch_handle(context, false);
+	launch_handle(context, false);
+	return take_times ? timed_launch_end() : 0;
 }
 
 SEC("usdt")
 int launch_kernel_by_tables(struct pt_regs *context)
 {
-	return launch_handle(context, true);
+	launch_handle(context, true);
+	return take_times ? timed_launch_end() : 0;
 }
 
 static __always_inline __u64 execution_stack(struct ze_processor *processor, __u32 cpu, int set)
