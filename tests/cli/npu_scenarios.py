@@ -128,7 +128,8 @@ def turns():
     return run
 
 
-FINDING = re.compile(r'^iaprof: (?:warning: )?(npu-[a-z-]+): (.*)$', re.M)
+# The comparison with the driver's counter and jobs of unknown start are notes, unless they are warnings.
+FINDING = re.compile(r'^iaprof: (?!npu-(?:job-coverage|unknown-starts):)(?:warning: )?(npu-[a-z-]+): (.*)$', re.M)
 NOTES = re.compile(r'npu-(calls|rates|no-findings)$')
 # What a reader must find in the two lines: the cause, and what to do.
 CAUSES = {

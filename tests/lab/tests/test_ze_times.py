@@ -70,7 +70,7 @@ def truth():
 def found():
     """-> ns of each kernel, and percent of idle time."""
     times = collections.Counter()
-    for name, time in re.findall(r';-;(.*)_\[G\] (\d+)$', pathlib.Path('time.folded').read_text(encoding='utf-8'), re.MULTILINE):
+    for name, time in re.findall(r';([^;]*)_\[G\] (\d+)$', pathlib.Path('time.folded').read_text(encoding='utf-8'), re.MULTILINE):
         times[name] += int(time)
     summary = pathlib.Path('summary').read_text(encoding='utf-8')
     return times, float(re.search(r'^The GPU was idle ([\d.]+) %', summary, re.MULTILINE)[1]), summary
