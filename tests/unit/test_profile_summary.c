@@ -210,6 +210,7 @@ TEST(states_what_threads_did_while_the_device_was_idle)
 	ck_assert_uint_eq(summary.idle, 3000);
 	EXPECT("The GPU was idle 75.0 % of the 4 us from its first execution to its last.\n"
 	       "What the launching threads did meanwhile: [disk] 66.7 %, [launch-bound] 33.3 %.\n");
+	profile_summary_free(&summary);
 	make(idle);
 	ck_assert_uint_eq(summary.idle, 0);
 }
@@ -238,6 +239,7 @@ TEST(names_kernels_that_use_little_of_the_device)
 	EXPECT("narrow takes 79.2 % of GPU time, but uses about 0.2 % as much of the GPU as wide: a larger grid, "
 	       "batching, "
 	       "or other kernels beside it.\n");
+	profile_summary_free(&summary);
 	make(stalls);
 	ck_assert_uint_eq(summary.narrow.count, 0);
 }
