@@ -40,27 +40,6 @@ static void limit(struct device_gaps *gaps, uint64_t time)
 		device_gaps_settle(gaps, UINT64_MAX);
 }
 
-void device_gaps_take_launch(struct device_gaps *gaps, const struct iaprof_record_launch *launch)
-{
-	struct launching_thread *launches = gaps->launches.items;
-	size_t count = gaps->launches.count, kept = DEVICE_GAPS_LAUNCHES_MAX / 2;
-	gaps->is_used = true;
-	if (!launch->tid)
-		return;
-	for (size_t i = count; i-- > 0 && count - i <= RECENT_GAPS;)
-		if (launches[i].pid == launch->pid && launches[i].tid == launch->tid)
-			return;
-		else if (launches[i].pid == launch->pid)
-			break;
-	if (count == DEVICE_GAPS_LAUNCHES_MAX) {
-		memmove(launches, launches + kept, kept * sizeof *launches);
-		gaps->launches.count = kept;
-	}
-	(void)array_push(
-		&gaps->launches,
-		((struct launching_thread){ .time = launch->header.time, .pid = launch->pid, .tid = launch->tid }));
-}
-
 /* Returns the thread that launched last before a time, or the first one that launched; 0: not known. */
 static uint32_t launching_thread(const struct device_gaps *gaps, uint32_t pid, uint64_t time)
 {
@@ -74,6 +53,22 @@ static uint32_t launching_thread(const struct device_gaps *gaps, uint32_t pid, u
 			break;
 	}
 	return tid;
+}
+
+void device_gaps_take_launch(struct device_gaps *gaps, const struct iaprof_record_launch *launch)
+{
+	struct launching_thread *launches = gaps->launches.items;
+	size_t kept = DEVICE_GAPS_LAUNCHES_MAX / 2;
+	gaps->is_used = true;
+	if (!launch->tid || launching_thread(gaps, launch->pid, UINT64_MAX) == launch->tid)
+		return;
+	if (gaps->launches.count == DEVICE_GAPS_LAUNCHES_MAX) {
+		memmove(launches, launches + kept, kept * sizeof *launches);
+		gaps->launches.count = kept;
+	}
+	(void)array_push(
+		&gaps->launches,
+		((struct launching_thread){ .time = launch->header.time, .pid = launch->pid, .tid = launch->tid }));
 }
 
 static struct device_gap_sum *sum_of(struct device_gaps *gaps, const struct device_gap_sum *added)
@@ -178,30 +173,43 @@ static double value_within(const struct waiting_sample *sample, const struct dev
 			 : 0;
 }
 
-static uint32_t declare(struct device_gaps *gaps, const char *name, const struct iaprof_record_value_type *role)
+static void declare(struct device_gaps *gaps, struct device_gap_type *type, const char *name, uint32_t role,
+		    uint32_t kind)
 {
-	struct iaprof_record_value_type type = *role;
-	type.header.size = sizeof type;
-	type.id = intern_value_type(gaps->intern, name, "nanoseconds");
-	type.name = intern_own_text(gaps->intern, name);
-	type.unit = intern_own_text(gaps->intern, "nanoseconds");
-	run_metadata_take_value_type(gaps->facts, &type);
-	return run_metadata_find_value_type(gaps->facts, type.id);
+	struct iaprof_record_value_type record = { .header.size = sizeof record,
+						   .id = intern_value_type(gaps->intern, name, "nanoseconds"),
+						   .name = intern_own_text(gaps->intern, name),
+						   .unit = intern_own_text(gaps->intern, "nanoseconds"),
+						   .role = role,
+						   .device_kind = kind,
+						   .flags = type->flags };
+	run_metadata_take_value_type(gaps->facts, &record);
+	type->index = run_metadata_find_value_type(gaps->facts, record.id);
+	type->is_declared = true;
 }
 
-static uint32_t value_type_of(struct device_gaps *gaps, const struct device_gap *gap, uint32_t *kind)
+/* Returns the index of the value type of a gap. kind: of the device. */
+static uint32_t value_type_of(struct device_gaps *gaps, const struct device_gap *gap, uint32_t kind)
 {
-	static const char *const names[] = { [IAPROF_DEVICE_UNKNOWN] = "device-idle-time",
-					     [IAPROF_DEVICE_GPU] = "gpu-idle",
-					     [IAPROF_DEVICE_NPU] = "npu-idle" };
-	if (gap->is_job)
-		return declare(gaps, "device-idle", &(struct iaprof_record_value_type){ 0 });
+	static const char *const names[DEVICE_GAP_TYPES] = { [IAPROF_DEVICE_UNKNOWN] = "device-idle-time",
+							     [IAPROF_DEVICE_GPU] = "gpu-idle",
+							     [IAPROF_DEVICE_NPU] = "npu-idle",
+							     [DEVICE_GAP_TYPE_OF_JOBS] = "device-idle" };
+	uint32_t position = gap->is_job ? DEVICE_GAP_TYPE_OF_JOBS : kind;
+	struct device_gap_type *type = &gaps->types[position];
+	uint32_t flags = gap->is_estimate ? IAPROF_VALUE_ESTIMATED : 0;
+	if (!type->is_declared || flags & ~type->flags) {
+		type->flags |= flags;
+		declare(gaps, type, names[position], gap->is_job ? IAPROF_VALUE_UNKNOWN : IAPROF_VALUE_DEVICE_IDLE,
+			gap->is_job ? IAPROF_DEVICE_UNKNOWN : kind);
+	}
+	return type->index;
+}
+
+static uint32_t device_kind_of(const struct device_gaps *gaps, const struct device_gap *gap)
+{
 	const struct sampled_device *device = sampled_devices_find(gaps->devices, gap->source, gap->device);
-	*kind = device && device->kind < sizeof names / sizeof *names ? device->kind : IAPROF_DEVICE_UNKNOWN;
-	return declare(gaps, names[*kind],
-		       &(struct iaprof_record_value_type){ .role = IAPROF_VALUE_DEVICE_IDLE,
-							   .device_kind = *kind,
-							   .flags = gap->is_estimate ? IAPROF_VALUE_ESTIMATED : 0 });
+	return device && device->kind <= IAPROF_DEVICE_NPU ? device->kind : IAPROF_DEVICE_UNKNOWN;
 }
 
 static void add_part(struct device_gaps *gaps, const struct waiting_sample *sample, uint32_t reason, uint64_t begin,
@@ -236,7 +244,8 @@ static uint32_t reason_of(const struct device_gaps *gaps, const struct device_ga
 static void attribute(struct device_gaps *gaps, const struct device_gap *gap)
 {
 	const struct waiting_sample *held = gaps->held.items;
-	uint32_t kind = 0, value_type = value_type_of(gaps, gap, &kind);
+	uint32_t kind = device_kind_of(gaps, gap), value_type = value_type_of(gaps, gap, kind);
+	uint32_t flags = gap->is_job ? 0 : waiting_idle_flag(kind);
 	double length = (double)(gap->end - gap->begin), idle = (double)gap->idle / length, waiting = 0, running = 0;
 	uint64_t left = gap->idle;
 	size_t first = array_lower_bound(gaps->held.count, i, is_before(&held[i], gap));
@@ -254,12 +263,13 @@ static void attribute(struct device_gaps *gaps, const struct device_gap *gap)
 		uint64_t from = held[i].first_time > gap->begin ? held[i].first_time : gap->begin;
 		uint64_t to = held[i].time < gap->end ? held[i].time : gap->end;
 		part.key.value_type = value_type;
-		part.key.flags |= gap->is_job ? 0 : waiting_idle_flag(kind);
+		part.key.flags |= flags;
 		add_part(gaps, &part, reason_of(gaps, gap, wait), from, to, value);
 		left -= value;
 	}
-	struct waiting_sample rest = { .key = { .pid = gap->pid, .tid = gap->tid, .value_type = value_type } };
-	rest.key.flags |= gap->is_job ? 0 : waiting_idle_flag(kind);
+	const struct waiting_sample rest = {
+		.key = { .pid = gap->pid, .tid = gap->tid, .value_type = value_type, .flags = flags }
+	};
 	add_part(gaps, &rest, gap->length == DEVICE_GAP_MINIMUM ? gaps->reasons.minimum : gaps->reasons.unknown,
 		 gap->begin, gap->end, left);
 }

@@ -18,7 +18,7 @@
 /* Gaps, and samples, that are held; beyond, the older gaps are settled. */
 #define DEVICE_GAPS_HELD_MAX 65536u
 
-/* Gaps are settled this long after their end at the earliest: a sample stands for the time before it. */
+/* A gap is settled no earlier than this long after its end, when the samples of its time have arrived. */
 #define DEVICE_GAPS_DELAY UINT64_C(2000000000)
 
 /* Changes of the thread that launches that are remembered. */
@@ -38,6 +38,13 @@ struct device_gap {
 	uint8_t length;   /* enum device_gap_length */
 	uint32_t device, pid, tid;
 	uint64_t begin, end, idle; /* idle: at most end - begin */
+};
+
+/* Value types of gaps, by enum iaprof_device_kind, and that of gaps that end with other jobs. */
+enum { DEVICE_GAP_TYPE_OF_JOBS = IAPROF_DEVICE_NPU + 1, DEVICE_GAP_TYPES };
+struct device_gap_type {
+	bool is_declared;
+	uint32_t index, flags; /* flags: enum iaprof_value_flag */
 };
 
 /* A thread began to launch. */
@@ -67,6 +74,7 @@ struct device_gaps {
 	ARRAY(struct waiting_sample) held;
 	ARRAY(struct launching_thread) launches;
 	KEYED_ARRAY(struct device_gap_sum) sums;
+	struct device_gap_type types[DEVICE_GAP_TYPES];
 	struct {
 		uint32_t running, unknown, launch, minimum; /* string ids; 0: not declared yet */
 	} reasons;
