@@ -378,7 +378,7 @@ void correlator_begin_sync(struct correlator *correlator, uint64_t time)
 	correlator->code_is_new = false;
 }
 
-static void flush_stacks(struct correlator *correlator)
+void correlator_flush(struct correlator *correlator)
 {
 	device_stacks_flush(&correlator->stacks, time_of_values(correlator));
 }
@@ -395,7 +395,7 @@ void correlator_end_sync(struct correlator *correlator)
 	/* Flushed now so that a replay has the values of each interval. */
 	if (result_stream_is_read(correlator->options.results) ||
 	    correlator->stacks.waiting_times.items.count >= TIME_VALUES_MANY)
-		flush_stacks(correlator);
+		correlator_flush(correlator);
 }
 
 /* Adds the sample statistics of each device to the metadata, which every sink writes. */
@@ -418,12 +418,7 @@ static void note_devices(struct correlator *correlator)
 void correlator_finish(struct correlator *correlator)
 {
 	note_devices(correlator);
-	flush_stacks(correlator);
-}
-
-void correlator_flush(struct correlator *correlator)
-{
-	flush_stacks(correlator);
+	correlator_flush(correlator);
 }
 
 bool correlator_each_stack(struct correlator *correlator, bool (*visit)(void *context, uint32_t *stack), void *context)

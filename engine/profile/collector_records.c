@@ -146,7 +146,6 @@ static void take_profile_value(struct collector *collector, const struct iaprof_
 				       record->end, record->value);
 }
 
-/* Attributes a device sample or the time of a job, or counts it as lost. */
 static void add_device_time(struct collector *collector, const struct iaprof_record_job *job)
 {
 	collector->gaps.is_used = true;
@@ -177,6 +176,7 @@ static void take_execution(struct collector *collector, const struct iaprof_reco
 		add_device_time(collector, job);
 }
 
+/* Attributes a device sample or the time of a job, or counts it as lost. */
 static void attribute(struct collector *collector, const struct iaprof_record *record)
 {
 	const struct iaprof_record_stall_sample *sample =
