@@ -355,22 +355,13 @@ static bool find_narrow(struct profile_summary *summary)
 	return true;
 }
 
-/* Returns whether a value type has the samples of the devices of which another one is the time. */
-static bool are_samples_beside(const struct iaprof_profile *profile, uint32_t samples, uint32_t time)
+/* Returns whether a value type has a role, such as idle time, of the devices of which another one is the time. */
+static bool is_beside_time(const struct iaprof_profile *profile, uint32_t value_type, uint32_t role, uint32_t time)
 {
-	const struct iaprof_value_type *types[] = { iaprof_profile_value_type(profile, samples),
-						    iaprof_profile_value_type(profile, time) };
-	return types[0]->role == IAPROF_VALUE_DEVICE_SAMPLES && types[1]->role == IAPROF_VALUE_DEVICE_TIME &&
-	       types[0]->device_kind == types[1]->device_kind;
-}
-
-/* Returns whether a value type is how long the devices were idle of which another one is the time. */
-static bool is_idle_beside(const struct iaprof_profile *profile, uint32_t idle, uint32_t time)
-{
-	const struct iaprof_value_type *types[] = { iaprof_profile_value_type(profile, idle),
-						    iaprof_profile_value_type(profile, time) };
-	return types[0]->role == IAPROF_VALUE_DEVICE_IDLE && types[1]->role == IAPROF_VALUE_DEVICE_TIME &&
-	       types[0]->device_kind == types[1]->device_kind;
+	const struct iaprof_value_type *type = iaprof_profile_value_type(profile, value_type),
+				       *time_type = iaprof_profile_value_type(profile, time);
+	return type->role == role && time_type->role == IAPROF_VALUE_DEVICE_TIME &&
+	       type->device_kind == time_type->device_kind;
 }
 
 /* Returns why a device was idle: the first wait of a stack. "": not stated. */
@@ -414,9 +405,9 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 			     value_type_is_of_device(iaprof_profile_value_type(profile, value_type));
 	for (size_t i = 0; i < profile->value_count && !making.failed; i++) {
 		const struct iaprof_value *value = iaprof_profile_value(profile, i);
-		if (is_idle_beside(profile, value->value_type, value_type))
+		if (is_beside_time(profile, value->value_type, IAPROF_VALUE_DEVICE_IDLE, value_type))
 			add_idle(&making, iaprof_profile_stack(profile, value->stack), value->value);
-		bool are_samples = are_samples_beside(profile, value->value_type, value_type);
+		bool are_samples = is_beside_time(profile, value->value_type, IAPROF_VALUE_DEVICE_SAMPLES, value_type);
 		if ((value->value_type != value_type && !are_samples) || !value->value)
 			continue;
 		struct parts parts = parts_of(profile, iaprof_profile_stack(profile, value->stack));

@@ -91,17 +91,18 @@ class Model {
     return idleType < 0 || this.range || this.shareOf.startsWith('the ') ? 0 : this.tree.selves[idleType].reduce((sum, value) => sum + value, 0);
   }
 
-  // The type of idle time of the devices of which the selected type is the time; -1: there is none.
-  get idleType() {
+  // The types with a role, such as idle time, of the devices of which the selected type is the time.
+  typesBeside(wanted) {
     const { role, device } = this.types[this.type] || {};
-    return this.types.findIndex((type, i) => role === Role.DEVICE_TIME && type.role === Role.DEVICE_IDLE && type.device === device &&
-      this.order.includes(i));
+    return role !== Role.DEVICE_TIME ? [] : this.order.filter(i => this.types[i].role === wanted && this.types[i].device === device);
   }
 
-  // The types with the samples of the devices of which the selected type is the time.
-  get sampleTypes() {
-    const { role, device } = this.types[this.type] || {};
-    return role !== Role.DEVICE_TIME ? [] : this.order.filter(i => this.types[i].role === Role.DEVICE_SAMPLES && this.types[i].device === device);
+  get sampleTypes() { return this.typesBeside(Role.DEVICE_SAMPLES); }
+
+  // -1: there is none.
+  get idleType() {
+    const [found = -1] = this.typesBeside(Role.DEVICE_IDLE);
+    return found;
   }
 
   // Whether the flame graph contains idle time.
