@@ -177,7 +177,7 @@ enum iaprof_value_role {
 };
 
 enum iaprof_value_flag {
-	IAPROF_VALUE_ESTIMATED = 1u << 0 /* only a part was measured, which stands for the rest */
+	IAPROF_VALUE_ESTIMATED = 1u << 0 /* some executions were measured, and the others taken to be as long */
 };
 
 enum iaprof_device_kind { IAPROF_DEVICE_UNKNOWN = 0, IAPROF_DEVICE_GPU = 1, IAPROF_DEVICE_NPU = 2 };

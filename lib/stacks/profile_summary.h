@@ -51,7 +51,7 @@ struct summary_idle {
 	const char *reason; /* as long as the profile */
 	uint64_t value;
 };
-/* Limit on reasons that are told apart. */
+/* Limit on distinct reasons. */
 #define SUMMARY_IDLE_MAX 64u
 
 struct profile_summary {

@@ -60,7 +60,7 @@
  *               recordings appended to it; ZE_LAUNCHES_UNKNOWN: some of its contents are unknown
  *
  * timed_launch(number)
- *     The thread's next launch_kernel or new_launch, which follows at once, is of a launch that is being timed.
+ *     Precedes the thread's next launch_kernel or new_launch, whose launch is being timed.
  *     number  >= 1, unique in the process
  *
  * kernel_time(number, begin, end, device)
