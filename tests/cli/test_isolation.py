@@ -204,7 +204,7 @@ def shares_memory():
                     'run')
     wait_until(lambda: os.path.exists('run'), 'the file')
     arguments = {pid: read(f'/proc/{pid}/cmdline').split('\0')[:-1] for pid in processes.descendants(process.pid)}
-    plugins = [pid for pid, (name, *_) in arguments.items() if name == 'iaprof-plugin']
+    plugins = [pid for pid, words in arguments.items() if words[:1] == ['iaprof-plugin']]
     shared = [[line.split()[4] for line in read(f'/proc/{pid}/maps').splitlines() if ' rw-s ' in line] for pid in plugins]
     process.send_signal(signal.SIGINT)
     end(process)
