@@ -36,11 +36,25 @@ static uint64_t begin_of(struct device_samples *device, const struct iaprof_reco
 	return overlaps ? device->before_end : sample->begin;
 }
 
+/* Returns the value of the next part of a sample's counts. before: the counts that have a value, to which it is added.
+ */
+static uint64_t value_of_part(const struct attribution *attribution, uint64_t total, uint64_t *before, uint64_t part)
+{
+	if (!attribution->value)
+		return saturating_multiply(part, attribution->period);
+	unsigned __int128 value = attribution->value;
+	uint64_t end = saturating_add(*before, part);
+	uint64_t added = (uint64_t)(value * end / total) - (uint64_t)(value * *before / total);
+	*before = end;
+	return added;
+}
+
 /* Divides the count of each stall reason among the targets. */
 static void divide(struct attribution *attribution, const struct iaprof_record_stall_sample *sample, uint64_t begin)
 {
 	const uint64_t *counts = iaprof_record_stall_sample_counts(sample);
 	struct proportional_split *split = &attribution->split;
+	uint64_t total = attribution_total(sample), valued = 0;
 	for (uint32_t reason = 0; reason < sample->reason_count; reason++) {
 		if (!counts[reason])
 			continue;
@@ -50,7 +64,7 @@ static void divide(struct attribution *attribution, const struct iaprof_record_s
 			if (target->part)
 				device_stacks_add(attribution->stacks, &target->key, &target->entry, reason, begin,
 						  sample->header.time, target->part,
-						  saturating_multiply(target->part, attribution->period));
+						  value_of_part(attribution, total, &valued, target->part));
 		}
 	}
 }

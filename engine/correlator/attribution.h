@@ -23,11 +23,12 @@ struct attribution {
 	struct proportional_split split;
 	uint64_t spans_dropped; /* samples of spans beyond FRAME_TABLE_SPANS_MAX */
 	/* Of the current sample: */
-	uint32_t value_type;                  /* position in the value types of the stacks */
-	uint32_t device;                      /* as in struct stack_origin */
-	uint32_t span;                        /* as in struct stack_origin */
-	uint32_t is_job;                      /* as in struct device_stack_key */
-	uint64_t period;                      /* value of one counted sample */
+	uint32_t value_type; /* position in the value types of the stacks */
+	uint32_t device;     /* as in struct stack_origin */
+	uint32_t span;       /* as in struct stack_origin */
+	uint32_t is_job;     /* as in struct device_stack_key */
+	uint64_t value;      /* of all counts together; 0: period for each */
+	uint64_t period;
 	const struct numbered_launch *launch; /* that the sample names; NULL: it names none, or it is not known */
 };
 

@@ -238,6 +238,7 @@ static bool read_details(struct correlator *correlator, const struct iaprof_reco
 					    .role = is_job ? IAPROF_VALUE_DEVICE_TIME : IAPROF_VALUE_DEVICE_SAMPLES,
 					    .device_kind = device->kind,
 					    .sample_unit = is_job ? 0 : device->sample_unit });
+	attribution->value = details ? iaprof_record_stall_details_value(details) : 0;
 	attribution->period = details && details->period ? details->period : 1;
 	attribution->is_job = is_job;
 	attribution->launch = NULL;

@@ -537,8 +537,16 @@ struct iaprof_record_stall_details {
 	uint64_t period;      /* value of one counted sample, in the unit of the value type; 0: 1 */
 	uint32_t value_type;  /* value type id; 0: that of the device. Samples with an undeclared one are lost */
 	uint32_t pad;
+	/*
+	 * Value of all counts together, in the unit of the value type, divided among them in proportion: states what
+	 * one sample is worth exactly, also where that is no whole number. 0: period for each. A shorter struct lacks
+	 * it: use iaprof_record_stall_details_value().
+	 */
+	uint64_t value;
 };
-IAPROF_ASSERT_SIZE(iaprof_record_stall_details, 32);
+IAPROF_ASSERT_SIZE(iaprof_record_stall_details, 40);
+/* Size of its first version, in bytes. */
+#define IAPROF_STALL_DETAILS_SIZE_MIN 32u
 /* Returns the details of a stall sample, or NULL if it has none. Only for records that the core has checked. */
 static inline const struct iaprof_record_stall_details *
 iaprof_record_stall_sample_details(const struct iaprof_record_stall_sample *record)
@@ -546,9 +554,16 @@ iaprof_record_stall_sample_details(const struct iaprof_record_stall_sample *reco
 	uint64_t end = sizeof *record + (uint64_t)record->reason_count * sizeof(uint64_t);
 	const struct iaprof_record_stall_details *details =
 		(const struct iaprof_record_stall_details *)(const void *)((const char *)record + end);
-	return record->header.size >= end + sizeof *details && details->size >= sizeof *details
+	return record->header.size >= end + IAPROF_STALL_DETAILS_SIZE_MIN &&
+			       details->size >= IAPROF_STALL_DETAILS_SIZE_MIN &&
+			       details->size <= record->header.size - end
 		       ? details
 		       : (const struct iaprof_record_stall_details *)0;
+}
+/* Returns the value of all counts together, or 0 if the details do not state it. */
+static inline uint64_t iaprof_record_stall_details_value(const struct iaprof_record_stall_details *details)
+{
+	return details->size >= sizeof *details ? details->value : 0;
 }
 
 /*

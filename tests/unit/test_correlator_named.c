@@ -274,6 +274,28 @@ TEST(samples_have_the_value_type_and_period_that_they_state)
 	collector_free(replay);
 }
 
+/* A third of a nanosecond for each sample: what is divided among reasons and launches adds up to what was stated. */
+TEST(samples_have_the_value_that_they_state_for_all)
+{
+	uint32_t kernel = take_named_kernel("add", 0, SECOND);
+	take_launches(10, kernel, 'a', 1, SECOND, 2 * SECOND);
+	take_launches(10, kernel, 'b', 2, SECOND, 2 * SECOND);
+	struct named_sample sample = named(kernel, 0, 9, SECOND);
+	sample.details.value_type = take_value_type("gpu-cycles", "nanoseconds");
+	sample.details.period = 100;
+	sample.details.value = 6;
+	take_named(sample, 2 * SECOND);
+	sample.details.value = 7;
+	take_named(sample, 2 * SECOND);
+	sample.details.size = IAPROF_STALL_DETAILS_SIZE_MIN; /* of an older source, which has no such member */
+	take_named(sample, 2 * SECOND);
+	struct collector *replay = end_and_replay("gpu-cycles", "nanoseconds");
+	ck_assert_uint_eq(value_under(collector, "gpu-cycles", NULL), 6 + 7 + 18 * 100);
+	ck_assert_uint_eq(value_under(replay, "gpu-cycles", NULL), 6 + 7 + 18 * 100);
+	ck_assert_uint_eq(value_under(replay, "gpu-cycles", "first;site_b;-;add;sbid;0x0"), 2 + 2 + 6 * 100);
+	collector_free(replay);
+}
+
 TEST(details_that_contradict_the_address_space_are_counted_as_lost)
 {
 	uint32_t kernel = take_named_kernel("add", 0, SECOND);
