@@ -21,6 +21,14 @@
 /* How long a process's kernels can be looked up after its end: samples wait, and intervals overlap. */
 #define FORGET_AFTER(hold) ((hold) + 5 * NANOSECONDS_PER_SECOND)
 
+#define OVERLAP_TYPES (IAPROF_DEVICE_NPU + 1)
+
+/* The value type for the overlap of executions on a kind of device. */
+struct overlap_type {
+	uint32_t id; /* 0: not declared yet */
+	uint32_t flags;
+};
+
 struct correlator {
 	struct correlator_options options;
 	struct sampled_device unlisted; /* for devices beyond the limit of struct sampled_devices */
@@ -37,6 +45,7 @@ struct correlator {
 	struct record_store unmatched; /* samples in no known code so far */
 	bool code_is_new;              /* code was announced since unmatched was examined */
 	bool is_stale;                 /* new records invalidate the caches of candidates */
+	struct overlap_type overlap_types[OVERLAP_TYPES];
 	struct correlator_statistics statistics;
 	uint64_t now;         /* time of the newest SYNC; UINT64_MAX: end of the input */
 	uint64_t synced_time; /* time of the newest SYNC */
@@ -67,23 +76,24 @@ static uint32_t use_value_type(struct correlator *correlator, const struct iapro
 	return stacks->value_type_count++;
 }
 
-/* Declares that values of a type are an estimate from now on. */
-static void declare_estimate(struct correlator *correlator, const struct iaprof_record_job *job)
+/* The same for a value type of the core, of which the record states the role; sets its id. */
+static uint32_t declare_value_type(struct correlator *correlator, struct iaprof_record_value_type *type,
+				   const char *name, const char *unit)
 {
-	const struct sampled_device *device =
-		sampled_devices_find(correlator->options.devices, job->header.source, job->device);
-	const struct iaprof_record_value_type type = { .header.size = sizeof type,
-						       .id = job->time_type,
-						       .role = IAPROF_VALUE_DEVICE_TIME,
-						       .device_kind = device ? device->kind : IAPROF_DEVICE_UNKNOWN,
-						       .flags = IAPROF_VALUE_ESTIMATED };
-	(void)use_value_type(correlator, &type);
+	struct intern *intern = correlator->options.intern;
+	char id[INTERN_VALUE_TYPE_SIZE];
+	/* Their texts are kept with the value type. */
+	type->header.size = sizeof *type;
+	type->id = intern_value_type_text(id, name, unit) ? intern_own_text(intern, id) : 0;
+	type->name = intern_own_text(intern, name);
+	type->unit = intern_own_text(intern, unit);
+	return use_value_type(correlator, type);
 }
 
-void correlator_take_execution(struct correlator *correlator, const struct iaprof_record_job *job, uint64_t share)
+/* Adds a value, in ns, to the kernel that a job executed, as a sample of the whole kernel. */
+static void take_value(struct correlator *correlator, const struct iaprof_record_job *job, uint32_t value_type,
+		       uint64_t value)
 {
-	if (iaprof_record_job_is_estimate(job))
-		declare_estimate(correlator, job);
 	struct {
 		struct iaprof_record_stall_sample head;
 		uint64_t count;
@@ -98,26 +108,51 @@ void correlator_take_execution(struct correlator *correlator, const struct iapro
 		     .details = { .size = sizeof sample.details,
 				  .kernel = job->kernel,
 				  .correlation = job->pid ? job->correlation : 0,
-				  .value_type = job->time_type } };
+				  .value_type = value_type,
+				  .value = value } };
 	sample.head.header.size = sizeof sample;
 	sample.head.header.type = IAPROF_RECORD_STALL_SAMPLE;
-	sample.details.period = share;
-	if (share)
+	if (value)
 		correlator_take_sample(correlator, &sample.head);
 }
 
-/* The same for a value type of the core, of which the record states the role. */
-static uint32_t declare_value_type(struct correlator *correlator, struct iaprof_record_value_type *type,
-				   const char *name, const char *unit)
+/* Returns the id of the value type for what executions on such a device overlap. */
+static uint32_t overlap_type(struct correlator *correlator, uint32_t kind, uint32_t flags)
 {
-	struct intern *intern = correlator->options.intern;
-	char id[INTERN_VALUE_TYPE_SIZE];
-	/* Their texts are kept with the value type. */
-	type->header.size = sizeof *type;
-	type->id = intern_value_type_text(id, name, unit) ? intern_own_text(intern, id) : 0;
-	type->name = intern_own_text(intern, name);
-	type->unit = intern_own_text(intern, unit);
-	return use_value_type(correlator, type);
+	static const char *const names[OVERLAP_TYPES] = { [IAPROF_DEVICE_UNKNOWN] = "device-overlap",
+							  [IAPROF_DEVICE_GPU] = "gpu-overlap",
+							  [IAPROF_DEVICE_NPU] = "npu-overlap" };
+	struct overlap_type *known = &correlator->overlap_types[kind < OVERLAP_TYPES ? kind : IAPROF_DEVICE_UNKNOWN];
+	if (known->id && !(flags & ~known->flags))
+		return known->id;
+	struct iaprof_record_value_type type = { .role = IAPROF_VALUE_DEVICE_OVERLAP,
+						 .device_kind = kind,
+						 .flags = flags };
+	(void)declare_value_type(correlator, &type, names[known - correlator->overlap_types], "nanoseconds");
+	known->id = type.id;
+	known->flags |= flags;
+	return known->id;
+}
+
+void correlator_take_execution(struct correlator *correlator, const struct iaprof_record_job *job, uint64_t share)
+{
+	const struct sampled_device *device =
+		sampled_devices_find(correlator->options.devices, job->header.source, job->device);
+	uint32_t kind = device ? device->kind : IAPROF_DEVICE_UNKNOWN;
+	uint32_t flags = 0;
+	if (iaprof_record_job_is_estimate(job)) {
+		flags = IAPROF_VALUE_ESTIMATED;
+		(void)use_value_type(correlator, &(struct iaprof_record_value_type){
+							 .header.size = sizeof(struct iaprof_record_value_type),
+							 .id = job->time_type,
+							 .role = IAPROF_VALUE_DEVICE_TIME,
+							 .device_kind = kind,
+							 .flags = flags });
+	}
+	take_value(correlator, job, job->time_type, share);
+	uint64_t duration = saturating_multiply(job->header.time - job->started, flags ? job->represents : 1);
+	if (duration > share + 1) /* shares are rounded */
+		take_value(correlator, job, overlap_type(correlator, kind, flags), duration - share);
 }
 
 /* Returns the device as in struct stack_origin. NULL and devices beyond the limit: 0. */

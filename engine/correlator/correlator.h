@@ -80,7 +80,10 @@ void correlator_take_activity(struct correlator *correlator, const struct iaprof
 void correlator_take_launch(struct correlator *correlator, const struct iaprof_record_launch *record);
 /* Attributes a sample, or keeps it for at most hold until its code is announced. */
 void correlator_take_sample(struct correlator *correlator, const struct iaprof_record_stall_sample *sample);
-/* Adds a share, in ns, of the time of a device to the kernel that the job executed, as a sample of the whole kernel. */
+/*
+ * Adds a share, in ns, of the time of a device to the kernel that the job executed, as a sample of the whole kernel.
+ * How much longer the job was is added to another value type: others overlapped it.
+ */
 void correlator_take_execution(struct correlator *correlator, const struct iaprof_record_job *job, uint64_t share);
 /* Notes that a program ended, by exit or exec. */
 void correlator_end_process(struct correlator *correlator, uint32_t pid, uint64_t time);

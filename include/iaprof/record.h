@@ -173,7 +173,12 @@ enum iaprof_value_role {
 	IAPROF_VALUE_WAIT = 4,           /* how long a thread waited */
 	/* How long a device executed nothing: with its time, the time from the first execution to the end of the last.
 	 */
-	IAPROF_VALUE_DEVICE_IDLE = 5
+	IAPROF_VALUE_DEVICE_IDLE = 5,
+	/*
+	 * How much longer the executions were than what they have of the device's time, because others overlapped them:
+	 * with that time, the sum of their durations.
+	 */
+	IAPROF_VALUE_DEVICE_OVERLAP = 6
 };
 
 enum iaprof_value_flag {

@@ -26,6 +26,7 @@ int value_role_preference(uint32_t role)
 	return role == IAPROF_VALUE_DEVICE_TIME      ? 3
 	       : role == IAPROF_VALUE_DEVICE_SAMPLES ? 2
 	       : role == IAPROF_VALUE_DEVICE_IDLE    ? 0
+	       : role == IAPROF_VALUE_DEVICE_OVERLAP ? 0
 						     : 1;
 }
 

@@ -28,6 +28,8 @@ void value_type_append_words(struct text *text, const struct iaprof_value_type *
 	else if (value_type_is_of_device(type))
 		text_append_format(text, "%s %s", device_kind_word(type->device_kind),
 				   type->role == IAPROF_VALUE_DEVICE_TIME ? "time" : "samples");
+	else if (type->role == IAPROF_VALUE_DEVICE_OVERLAP)
+		text_append_format(text, "%s overlapped time", device_kind_word(type->device_kind));
 	else if (type->role == IAPROF_VALUE_DEVICE_IDLE)
 		text_append_format(text, "%s idle time", device_kind_word(type->device_kind));
 	else if (!strcmp(type->name, "npu-time"))

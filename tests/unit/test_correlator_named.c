@@ -352,6 +352,27 @@ TEST(jobs_that_represent_others_are_an_estimate)
 	collector_free(replay);
 }
 
+TEST(what_jobs_overlap_is_a_value_of_its_own)
+{
+	uint32_t add = take_named_kernel("_Z3addi", 0, SECOND), time = take_value_type("gpu-time", "nanoseconds");
+	struct iaprof_record_job job = { .kernel = add, .time_type = time };
+	for (job.correlation = 1; job.correlation <= 3; job.correlation++) {
+		take_numbered_launch(add, (char)('a' + job.correlation - 1), job.correlation, SECOND);
+		job.started = start + SECOND + (job.correlation - 1) * 60;
+		take_job(&job, sizeof job, SECOND + (job.correlation - 1) * 60 + 100);
+	}
+	struct collector *replay = end_and_replay("gpu-time", "nanoseconds"), *both[] = { collector, replay };
+	/* Alone for 60, 20 and 60 ns; twice, two share 40 ns. */
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_uint_eq(value_under(both[i], "gpu-time", "first;site_a;-;add"), 80);
+		ck_assert_uint_eq(value_under(both[i], "gpu-time", "first;site_b;-;add"), 60);
+		ck_assert_uint_eq(value_under(both[i], "device-overlap", "first;site_a;-;add"), 20);
+		ck_assert_uint_eq(value_under(both[i], "device-overlap", "first;site_b;-;add"), 40);
+		ck_assert_uint_eq(value_under(both[i], "device-overlap", "first;site_c;-;add"), 20);
+	}
+	collector_free(replay);
+}
+
 TEST(jobs_are_device_time_by_kernel)
 {
 	uint32_t add = take_named_kernel("_Z3addi", 0, SECOND), other = take_kernel(10, "other", BASE, SECOND);

@@ -35,6 +35,9 @@ static const struct {
 	{ { .name = "x", .role = IAPROF_VALUE_DEVICE_IDLE, .device_kind = IAPROF_DEVICE_GPU },
 	  "GPU idle time",
 	  "GPU idle time" },
+	{ { .name = "x", .role = IAPROF_VALUE_DEVICE_OVERLAP, .device_kind = IAPROF_DEVICE_GPU },
+	  "GPU overlapped time",
+	  "GPU overlapped time" },
 	{ { .name = "off-cpu", .role = IAPROF_VALUE_WAIT }, "off-cpu", "off-cpu" },
 	{ { .name = "a\nb" }, "a?b", "a?b" },
 };
