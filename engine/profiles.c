@@ -132,6 +132,7 @@ int profiles_configure(struct engine *engine, const struct engine_options *optio
 		.listings = requests & IAPROF_REQUEST_LISTINGS,
 		.activity = requests & IAPROF_REQUEST_ACTIVITY,
 		.debuginfod = options->debuginfod,
+		.rules = options->rules,
 		.continuous = options->continuous && !options->replays,
 		.kept = &engine->kept_files,
 		.live = !options->replays });

@@ -18,6 +18,7 @@
 #include "bus/snapshot.h"
 #include "stacks/call_families.h"
 
+struct code_rules;
 struct decoder_finder;
 
 /* Metadata that the core sends: CLOCK_REALTIME minus CLOCK_MONOTONIC at the start of the run. */
@@ -34,14 +35,15 @@ struct engine_services {
 };
 
 struct engine_options {
-	bool records;             /* a sink reads records */
-	uint32_t requests;        /* enum iaprof_request, of all sinks */
-	uint64_t time_resolution; /* ns: resolution of times requested by a sink; 0: none */
-	uint64_t interval;        /* ns: time between two profiles of intervals; 0: none */
-	bool continuous;          /* there is no profile of the whole run */
-	bool replays;             /* the processes of the records and their files are not those of this machine */
-	uint64_t hold;            /* ns: longest wait of device samples for their code; 0: default */
-	const char *debuginfod;   /* URL of a server for debug files; NULL: none */
+	bool records;                   /* a sink reads records */
+	uint32_t requests;              /* enum iaprof_request, of all sinks */
+	uint64_t time_resolution;       /* ns: resolution of times requested by a sink; 0: none */
+	uint64_t interval;              /* ns: time between two profiles of intervals; 0: none */
+	bool continuous;                /* there is no profile of the whole run */
+	bool replays;                   /* the processes of the records and their files are not those of this machine */
+	uint64_t hold;                  /* ns: longest wait of device samples for their code; 0: default */
+	const char *debuginfod;         /* URL of a server for debug files; NULL: none */
+	const struct code_rules *rules; /* outlive the engine; NULL: none */
 	struct decoder_finder *decoders;     /* used by no other thread */
 	const struct iaprof_profile *before; /* of an earlier run: the profile is the difference from it; NULL: none */
 	uint32_t normalization;              /* enum iaprof_normalization, of before */

@@ -57,6 +57,7 @@ struct configuration {
 	char *cgroup;           /* --cgroup PATH; NULL if none */
 	char *container;        /* --container ID; NULL if none */
 	char *debuginfod;       /* --debuginfod URL; NULL if none */
+	char *rules;            /* --rules FILE; NULL if none */
 	char *output;      /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
 	char *record_path; /* --record FILE; NULL if none */
 	struct instance_configuration record; /* --record FILE,KEY=VALUE...: the sink; plugin is NULL without keys */

@@ -137,6 +137,7 @@ int run_begin(struct run *run, bool holds_sinks, struct error *error)
 				    .replays = run->setup.replays,
 				    .hold = configuration->hold,
 				    .debuginfod = configuration->debuginfod,
+				    .rules = run->setup.rules,
 				    .decoders = decoders_finder(&run->setup.decoders),
 				    .before = run->before ? run->before->result.engine.profile : NULL,
 				    .normalization = (uint32_t)configuration->normalization },

@@ -12,9 +12,11 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "config/config_file.h"
 #include "ring/ring_range.h"
 #include "run/companion_sources.h"
 #include "run/exclusive_options.h"
+#include "stacks/code_rules.h"
 
 /* Name without extension of the output of a run on a terminal without -o and --sink, in the current folder. */
 #define DEFAULT_OUTPUT "iaprof"
@@ -451,6 +453,22 @@ int setup_hold_outputs(struct setup *setup, struct error *error)
 	return 0;
 }
 
+/* Reads the installed rules and the user's. */
+static int read_rules(struct setup *setup, struct error *error)
+{
+	CLEANUP_FREE char *installed = example_find("code.rules");
+	setup->rules = code_rules_new();
+	if (!setup->rules)
+		return error_set(error, ENOMEM, "out of memory");
+	if (!installed)
+		log_message(IAPROF_LOG_WARNING,
+			    "code.rules is not installed: code of libraries is taken for the program's");
+	int result = installed ? code_rules_read(setup->rules, installed, error) : 0;
+	if (!result && setup->configuration->rules)
+		result = code_rules_read(setup->rules, setup->configuration->rules, error);
+	return result;
+}
+
 int setup_make(struct setup *setup, const struct configuration *configuration, struct registry *registry,
 	       struct instance_services *services, struct error *error)
 {
@@ -459,7 +477,9 @@ int setup_make(struct setup *setup, const struct configuration *configuration, s
 	setup->services = services;
 	setup->decoders = (struct decoders){ .registry = registry, .services = services };
 	find_report(setup);
-	int result = add_sources(setup, error);
+	int result = read_rules(setup, error);
+	if (!result)
+		result = add_sources(setup, error);
 	if (!result)
 		result = check_source_settings(setup, error);
 	for (size_t i = 0; !result && i < configuration->decoders.count; i++)
@@ -486,6 +506,7 @@ void setup_release(struct setup *setup)
 	for (size_t i = 0; i < setup->sinks.count; i++)
 		instance_free(setup->sinks.items[i]);
 	decoders_release(&setup->decoders);
+	code_rules_free(setup->rules);
 	array_free(&setup->sources);
 	array_free(&setup->sinks);
 }

@@ -69,6 +69,7 @@ struct collector *collector_new(const struct collector_options *options)
 		(struct record_order){ .hold = collector->options.hold, .pass = collector_pass, .context = collector };
 	collector->results = (struct result_stream){ .intern = options->intern, .is_read = options->records };
 	collector->facts.intern = collector->devices.intern = options->intern;
+	collector->frames.rules = options->rules;
 	collector->times.resolution = options->time_resolution;
 	collector->processes = process_table_new();
 	/* The paths in a capture are untrusted, so a replay has no symbolizer, which would open them. */

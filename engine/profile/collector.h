@@ -37,6 +37,7 @@ struct collector_options {
 	bool continuous;                 /* forget the totals of the run after each interval; only if live */
 	bool live;                       /* not a replay: processes and their files may still exist */
 	const char *debuginfod;          /* as in struct symbolizer_options */
+	const struct code_rules *rules;  /* NULL: none */
 	struct kept_files *kept;         /* as in struct symbolizer_options */
 	const char *kallsyms;            /* NULL: /proc/kallsyms */
 };

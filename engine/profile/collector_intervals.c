@@ -53,7 +53,7 @@ static bool renumber_stack(void *context, uint32_t *stack)
 /* Releases all resolved stacks but those of launches that samples may still be attributed to. */
 static void release_frames(struct collector *collector)
 {
-	struct frame_table kept = { 0 };
+	struct frame_table kept = { .rules = collector->frames.rules };
 	size_t count = collector->frames.stacks.count;
 	struct moved_stacks moved = { .from = &collector->frames, .to = &kept };
 	moved.stacks = malloc((count + 1) * sizeof *moved.stacks);

@@ -27,6 +27,7 @@ void frame_table_free(struct frame_table *table)
 {
 	frame_texts_release(table->texts);
 	table->texts = NULL;
+	keyed_array_free(&table->rules_of_texts);
 	array_free(&table->frames);
 	array_free(&table->stack_frames);
 	array_free(&table->stacks);
@@ -37,6 +38,12 @@ void frame_table_free(struct frame_table *table)
 	keyed_array_free(&table->spans);
 }
 
+/* The rules follow from the rest of a frame. */
+static uint32_t own_flags(const struct iaprof_frame *frame)
+{
+	return frame->flags & ~(uint32_t)IAPROF_FRAME_LIBRARY;
+}
+
 /* Texts are interned, so two frames are the same when their members are. */
 static uint64_t frame_hash(const struct iaprof_frame *frame)
 {
@@ -44,7 +51,7 @@ static uint64_t frame_hash(const struct iaprof_frame *frame)
 				     (uintptr_t)frame->module,
 				     (uintptr_t)frame->file,
 				     (uint64_t)frame->line << 32 | frame->kind,
-				     (uint64_t)frame->flags << 32 | frame->pid,
+				     (uint64_t)own_flags(frame) << 32 | frame->pid,
 				     frame->address,
 				     frame->offset };
 	return hash_bytes(members, sizeof members);
@@ -53,7 +60,7 @@ static uint64_t frame_hash(const struct iaprof_frame *frame)
 static bool frames_equal(const struct iaprof_frame *a, const struct iaprof_frame *b)
 {
 	return a->name == b->name && a->module == b->module && a->file == b->file && a->line == b->line &&
-	       a->kind == b->kind && a->flags == b->flags && a->pid == b->pid && a->address == b->address &&
+	       a->kind == b->kind && own_flags(a) == own_flags(b) && a->pid == b->pid && a->address == b->address &&
 	       a->offset == b->offset;
 }
 
@@ -98,6 +105,41 @@ bool frame_table_add_module(struct frame_table *table, const char *path, const u
 	return hash_index_push(&table->module_index, hash, &table->modules, module);
 }
 
+static uint32_t rule_of(struct frame_table *table, enum code_field field, const char *text)
+{
+	struct rule_of_text wanted = { .key = { text, field } };
+	const struct rule_of_text *known = text ? keyed_array_get(&table->rules_of_texts, &wanted.key) : NULL;
+	if (known || !text)
+		return known ? known->rule : 0;
+	wanted.rule = code_rules_find(table->rules, field, text);
+	(void)keyed_array_add(&table->rules_of_texts, &wanted); /* found again without it */
+	return wanted.rule;
+}
+
+static bool is_library(struct frame_table *table, const struct iaprof_frame *frame)
+{
+	bool is_cpu_code = frame->kind == IAPROF_FRAME_USER || frame->kind == IAPROF_FRAME_JIT ||
+			   frame->kind == IAPROF_FRAME_PYTHON;
+	if (!table->rules || !is_cpu_code)
+		return false;
+	const uint32_t rules[] = { rule_of(table, CODE_FIELD_FILE, frame->file),
+				   rule_of(table, CODE_FIELD_MODULE, frame->module),
+				   code_rules_find(table->rules, CODE_FIELD_FUNCTION, frame->name) };
+	uint32_t last = 0;
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		last = rules[i] > last ? rules[i] : last;
+	return code_rules_is_library(table->rules, last);
+}
+
+static const char *class_of(const struct frame_table *table, const struct iaprof_frame *frame)
+{
+	bool is_function = frame->kind == IAPROF_FRAME_DEVICE_FUNCTION &&
+			   !(frame->flags & (IAPROF_FRAME_INLINED | IAPROF_FRAME_UNKNOWN));
+	return table->rules && is_function
+		       ? code_rules_class(table->rules, code_rules_find(table->rules, CODE_FIELD_KERNEL, frame->name))
+		       : NULL;
+}
+
 uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame)
 {
 	struct iaprof_frame wanted = *frame;
@@ -110,6 +152,8 @@ uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *f
 	hash_index_each (probe, &table->frame_index, hash)
 		if (frames_equal(&table->frames.items[probe.position], &wanted))
 			return probe.position;
+	wanted.flags = own_flags(&wanted) | (is_library(table, &wanted) ? IAPROF_FRAME_LIBRARY : 0);
+	wanted.kernel_class = own_text(table, class_of(table, &wanted));
 	return hash_index_push(&table->frame_index, hash, &table->frames, wanted) ? (uint32_t)table->frames.count - 1
 										  : FRAME_NONE;
 }

@@ -8,6 +8,7 @@
 
 #include "base/keyed_array.h"
 #include "base/string_table.h"
+#include "stacks/code_rules.h"
 
 #define FRAME_NONE UINT32_MAX
 
@@ -44,9 +45,20 @@ struct frame_texts *frame_texts_reference(struct frame_texts *texts);
 /* texts may be NULL. Any thread. */
 void frame_texts_release(struct frame_texts *texts);
 
-/* Initialise with {0}. */
+/* The rule for a file or module, which many frames share. */
+struct rule_of_text {
+	struct {
+		const char *text; /* in texts */
+		uint64_t field;   /* enum code_field */
+	} key;
+	uint32_t rule;
+};
+
+/* Initialise with {0} and the first. */
 struct frame_table {
-	struct frame_texts *texts; /* NULL: none yet */
+	const struct code_rules *rules; /* by which frames get IAPROF_FRAME_LIBRARY and a class; NULL: none */
+	struct frame_texts *texts;      /* NULL: none yet */
+	KEYED_ARRAY(struct rule_of_text) rules_of_texts;
 	ARRAY(struct iaprof_frame) frames;
 	struct hash_index frame_index;
 	ARRAY(uint32_t) stack_frames;
@@ -61,7 +73,10 @@ void frame_table_free(struct frame_table *table);
 /* Returns the approximate number of bytes of memory. */
 size_t frame_table_size(const struct frame_table *table);
 
-/* Returns the id of a frame with these contents; its texts are copied. FRAME_NONE if out of memory. */
+/*
+ * Returns the id of a frame with these contents, with IAPROF_FRAME_LIBRARY by the rules; its texts are copied.
+ * FRAME_NONE if out of memory.
+ */
 uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame);
 
 /*

@@ -34,8 +34,11 @@ struct iaprof_frame {
 	uint64_t address;   /* as in struct iaprof_record_frame; 0 if frames of several addresses were merged */
 	uint64_t offset;    /* IAPROF_FRAME_DEVICE_OFFSET: bytes from the kernel's start; producers: likewise, in their
 			       kernel */
+	/* Profiles of earlier versions lack it: use iaprof_profile_kernel_class(). */
+	const char *kernel_class; /* IAPROF_FRAME_DEVICE_FUNCTION: what kind of kernel has this name, by the rules of
+				     the run: "attention"; NULL: no rule matches */
 };
-IAPROF_ASSERT_SIZE(iaprof_frame, 56);
+IAPROF_ASSERT_SIZE(iaprof_frame, 64);
 
 /*
  * Where the samples of a stack were taken, for sinks that requested IAPROF_REQUEST_THREADS. Of device samples, thread
@@ -226,6 +229,12 @@ IAPROF_ASSERT_SIZE(iaprof_profile, 344);
 static inline const struct iaprof_frame *iaprof_profile_frame(const struct iaprof_profile *profile, uint32_t id)
 {
 	return (const struct iaprof_frame *)((const char *)profile->frames + id * profile->frame_size);
+}
+/* Returns the class of a kernel, NULL if none is known. */
+static inline const char *iaprof_profile_kernel_class(const struct iaprof_profile *profile, uint32_t frame)
+{
+	return profile->frame_size >= sizeof(struct iaprof_frame) ? iaprof_profile_frame(profile, frame)->kernel_class
+								  : (const char *)0;
 }
 static inline const struct iaprof_stack *iaprof_profile_stack(const struct iaprof_profile *profile, uint32_t index)
 {

@@ -843,11 +843,12 @@ enum iaprof_frame_kind {
 };
 
 enum iaprof_frame_flag {
-	IAPROF_FRAME_INLINED = 1u << 0, /* inlined into the frame before it (towards the root) */
-	IAPROF_FRAME_UNKNOWN = 1u << 1, /* unresolved: the name gives the reason, such as "[unknown]" or "[deleted]" */
-	IAPROF_FRAME_PRODUCER = 1u << 2 /* an instruction that the one before it (towards the root) waits for; only for
-					   sinks that requested IAPROF_REQUEST_PRODUCERS */
-					/* Bits 8 to 11 of an IAPROF_FRAME_STALL_REASON: iaprof_frame_stall_class(). */
+	IAPROF_FRAME_INLINED = 1u << 0,  /* inlined into the frame before it (towards the root) */
+	IAPROF_FRAME_UNKNOWN = 1u << 1,  /* unresolved: the name gives the reason, such as "[unknown]" or "[deleted]" */
+	IAPROF_FRAME_PRODUCER = 1u << 2, /* an instruction that the one before it (towards the root) waits for; only for
+					    sinks that requested IAPROF_REQUEST_PRODUCERS */
+	IAPROF_FRAME_LIBRARY = 1u << 3   /* CPU code of a runtime or framework, by the rules of the run */
+					 /* Bits 8 to 11 of an IAPROF_FRAME_STALL_REASON: iaprof_frame_stall_class(). */
 };
 
 #define IAPROF_FRAME_STALL_CLASS_SHIFT 8

@@ -76,7 +76,8 @@ static uint32_t join_frame(struct difference *joining, const struct iaprof_frame
 					     .file = own_text(joining, path_name(frame->file)),
 					     .line = has_line ? frame->line : 0,
 					     .kind = frame->kind,
-					     .flags = frame->flags } };
+					     .flags = frame->flags,
+					     .kernel_class = own_text(joining, frame->kernel_class) } };
 	if (!seen.key.name || !seen.key.module != !frame->module || !seen.key.file != !frame->file)
 		return POSITION_NONE;
 	return keyed_array_add(&joining->frames, &seen);

@@ -83,22 +83,18 @@ static bool is_cpu_code(const struct iaprof_frame *frame)
 	       frame->kind == IAPROF_FRAME_PYTHON;
 }
 
-static bool is_of_program(const struct iaprof_frame *frame)
-{
-	const char *name = path_name(frame->module);
-	return (frame->file && *frame->file) ||
-	       (!(frame->flags & IAPROF_FRAME_UNKNOWN) && (!name || strncmp(name, "lib", 3) != 0));
-}
-
 /*
- * Whether a frame describes the launch site better than the one found so far, which is further from the launch. Native
- * code that Python calls is a framework's rather than the program's.
+ * How well a frame describes the launch site, of frames of which the innermost one counts: 4: Python code of the
+ * program; 3: its native code, which in a Python program is usually a framework's that no rule names; 2: a framework's
+ * Python code; 1: another library; 0: no code of a CPU.
  */
-static bool is_nearer_launch(const struct iaprof_frame *frame, const struct iaprof_frame *found)
+static unsigned launch_rank(const struct iaprof_frame *frame)
 {
-	if (!found)
-		return true;
-	return found->kind == IAPROF_FRAME_PYTHON ? frame->kind == IAPROF_FRAME_PYTHON : is_of_program(frame);
+	if (!is_cpu_code(frame))
+		return 0;
+	if (!(frame->flags & (IAPROF_FRAME_LIBRARY | IAPROF_FRAME_UNKNOWN)))
+		return frame->kind == IAPROF_FRAME_PYTHON ? 4 : 3;
+	return frame->kind == IAPROF_FRAME_PYTHON ? 2 : 1;
 }
 
 /*
@@ -135,10 +131,14 @@ static const struct iaprof_frame *launch_of_library(const struct iaprof_profile 
 static struct parts parts_of(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
 {
 	struct parts parts = { 0 };
+	unsigned best = 0;
 	for (uint32_t i = 0; i < stack->frame_count; i++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
-		if (is_cpu_code(frame) && is_nearer_launch(frame, parts.launch))
+		unsigned rank = launch_rank(frame);
+		if (rank && rank >= best) {
+			best = rank;
 			parts.launch = frame;
+		}
 		if (is_cpu_code(frame) || frame->kind == IAPROF_FRAME_LINUX_KERNEL || frame->kind == IAPROF_FRAME_CALL)
 			parts.function = frame;
 		else if (frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !parts.kernel)
@@ -150,7 +150,7 @@ static struct parts parts_of(const struct iaprof_profile *profile, const struct 
 		else if (frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION && !parts.producer)
 			parts.producer = frame;
 	}
-	if (parts.launch && parts.launch->kind != IAPROF_FRAME_PYTHON && !is_of_program(parts.launch))
+	if (best == 1)
 		parts.launch = launch_of_library(profile, stack) ?: parts.launch;
 	return parts;
 }

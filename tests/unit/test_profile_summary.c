@@ -48,6 +48,7 @@ static void add(const char *kernel, uint32_t line, uint32_t producer, uint32_t r
 	frames[count++] = frame("forward", IAPROF_FRAME_USER, 0, "/src/model.c", 7);
 	frames[count++] = test_profile_frame(&profile, &(struct iaprof_frame){ .name = "submit",
 									       .kind = IAPROF_FRAME_USER,
+									       .flags = IAPROF_FRAME_LIBRARY,
 									       .module = "/usr/lib/libdriver.so.1" });
 	frames[count++] = frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0);
 	frames[count++] = frame(kernel, IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0);
@@ -60,14 +61,15 @@ static void add(const char *kernel, uint32_t line, uint32_t producer, uint32_t r
 	test_profile_value(&profile, test_profile_stack(&profile, frames, count), stalls, value);
 }
 
-/* The same kernel, launched by native code that a Python function calls. */
-static void add_of_python(uint32_t reason_frame, uint64_t value)
+/* The same kernel, launched by native code that a Python function calls. flags: of the native code. */
+static void add_of_python(uint32_t reason_frame, uint32_t flags, uint64_t value)
 {
 	uint32_t frames[] = {
 		frame("python3", IAPROF_FRAME_PROCESS, 0, NULL, 0),
-		frame("main", IAPROF_FRAME_USER, 0, "/src/python.c", 15),
+		frame("main", IAPROF_FRAME_USER, IAPROF_FRAME_LIBRARY, "/src/python.c", 15),
 		frame("Linear.forward", IAPROF_FRAME_PYTHON, 0, "/src/linear.py", 21),
-		frame("enqueue", IAPROF_FRAME_USER, 0, "/src/extension.cpp", 88),
+		frame("Module.__call__", IAPROF_FRAME_PYTHON, IAPROF_FRAME_LIBRARY, "/torch/nn/module.py", 1773),
+		frame("enqueue", IAPROF_FRAME_USER, flags, "/src/extension.cpp", 88),
 		frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0),
 		frame("gemm", IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0),
 		reason_frame,
@@ -86,9 +88,9 @@ static void make(uint32_t value_type)
 
 #define EXPECT(part) ck_assert_msg(strstr(text.data, part) != NULL, "no \"%s\" in:\n%s", part, text.data)
 
-TEST(a_launch_from_python_is_of_the_python_line)
+TEST_LOOP(a_launch_from_python_is_of_the_programs_python_line, 0, 2)
 {
-	add_of_python(reason("sb", IAPROF_STALL_DATA), 10);
+	add_of_python(reason("sb", IAPROF_STALL_DATA), _i ? IAPROF_FRAME_LIBRARY : 0, 10);
 	make(stalls);
 	EXPECT("  Launch site: Linear.forward, linear.py:21\n");
 }
@@ -113,10 +115,11 @@ static void add_of_library(uint32_t reason_frame, uint64_t value)
 	uint32_t frames[sizeof chain / sizeof *chain + 4], count = 0;
 	frames[count++] = frame("python3", IAPROF_FRAME_PROCESS, 0, NULL, 0);
 	for (size_t i = 0; i < sizeof chain / sizeof *chain; i++)
-		frames[count++] = test_profile_frame(&profile, &(struct iaprof_frame){ .name = chain[i].name,
-										       .kind = IAPROF_FRAME_USER,
-										       .flags = chain[i].flags,
-										       .module = chain[i].module });
+		frames[count++] = test_profile_frame(
+			&profile, &(struct iaprof_frame){ .name = chain[i].name,
+							  .kind = IAPROF_FRAME_USER,
+							  .flags = chain[i].flags | IAPROF_FRAME_LIBRARY,
+							  .module = chain[i].module });
 	frames[count++] = frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0);
 	frames[count++] = frame("gemm", IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0);
 	frames[count++] = reason_frame;

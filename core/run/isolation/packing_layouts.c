@@ -19,7 +19,7 @@
 
 static const struct packing_pointer in_text[] = { { .kind = PACKING_TEXT }, { 0 } };
 static const struct packing_pointer in_frame[] = {
-	{ TEXT(frame, name) }, { TEXT(frame, module) }, { TEXT(frame, file) }, { 0 }
+	{ TEXT(frame, name) }, { TEXT(frame, module) }, { TEXT(frame, file) }, { TEXT(frame, kernel_class) }, { 0 }
 };
 static const struct packing_pointer in_stack[] = { { ITEMS(stack, frames), COUNT(stack, frame_count) },
 						   { TEXT(stack, origin.thread) },

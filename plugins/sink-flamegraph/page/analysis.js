@@ -6,10 +6,6 @@ const DOMINATES = 0.05; // of device time: a smaller share is not a bottleneck
 // A narrow kernel: see lib/stacks/profile_summary.c.
 const NARROW_SHARE = 0.05, NARROW_PART = 0.25, FULLEST_SHARE = 0.01, FULLEST_SAMPLES = 100, NARROW_MAX = 3;
 
-// Same as is_of_program() in lib/stacks/profile_summary.c: code with a source file, or else code outside of libraries.
-const isOfProgram = (frames, frame) => Boolean(frames.files[frame]) || (!(frames.flags[frame] & Flag.UNKNOWN) &&
-  !baseName(frames.modules[frame] || '').startsWith('lib'));
-
 class Analysis {
   constructor(model, values = model.unhiddenValues()) {
     this.model = model;
@@ -102,9 +98,9 @@ class Analysis {
     return first && first.value >= DOMINATES * this.whole ? first : null;
   }
 
-  // The frame that launched a kernel most often. In each stack, it is the innermost Python function, because native
-  // code called from Python belongs to a framework; otherwise the innermost function of the program, or that of the
-  // library with most of the stack's frames.
+  // The frame that launched a kernel most often, as in lib/stacks/profile_summary.c. In each stack, it is the innermost
+  // function of the program by the rules of the run, in Python if there is one; otherwise a framework's innermost Python
+  // function, or that of the library with most of the stack's frames.
   launchSite(kernel) {
     const { view, values } = this, sites = new Map();
     for (const node of kernel.nodes) {
@@ -122,17 +118,20 @@ class Analysis {
 
   siteOf(node) {
     const { view, frames } = this;
-    let own = 0, best = 0;
+    let own = 0, python = 0, best = 0;
     const libraries = new Map(); // by module: { count, nearest }
     for (let at = view.parent[node]; at > 0; at = view.parent[at]) {
-      const frame = view.frame[at], kind = frames.kind[frame];
-      if (kind === Kind.PYTHON)
-        return at;
-      if (kind !== Kind.USER && kind !== Kind.JIT)
+      const frame = view.frame[at], kind = frames.kind[frame], flags = frames.flags[frame];
+      if (kind !== Kind.USER && kind !== Kind.JIT && kind !== Kind.PYTHON)
         continue;
-      if (!own && isOfProgram(frames, frame))
-        own = at;
-      if (own || frames.flags[frame] & Flag.UNKNOWN || !frames.modules[frame])
+      if (!(flags & (Flag.LIBRARY | Flag.UNKNOWN))) {
+        if (kind === Kind.PYTHON)
+          return at;
+        own = own || at;
+      }
+      if (!python && kind === Kind.PYTHON)
+        python = at;
+      if (own || python || flags & Flag.UNKNOWN || !frames.modules[frame])
         continue;
       const library = libraries.get(frames.modules[frame]) || { count: 0, nearest: at };
       library.count++;
@@ -140,7 +139,7 @@ class Analysis {
       if (!best || library.count >= best.count)
         best = library;
     }
-    return own || best.nearest || 0;
+    return own || python || best.nearest || 0;
   }
 
   // The sum of everything below frames with the same name as the node's.

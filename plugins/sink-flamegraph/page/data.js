@@ -7,7 +7,7 @@ const Kind = Object.freeze({ PROCESS: 1, USER: 2, LINUX_KERNEL: 3, JIT: 4, SEPAR
   PYTHON: 14,
   DEVICE_LINE: 100, // created by views: not in a profile
   THREAD: 101, DEVICE: 102, SPAN: 103 }); // stack_origins.h
-const Flag = Object.freeze({ INLINED: 1, UNKNOWN: 2, PRODUCER: 4 });
+const Flag = Object.freeze({ INLINED: 1, UNKNOWN: 2, PRODUCER: 4, LIBRARY: 8 });
 
 async function inflate(text) {
   const characters = atob(text);
