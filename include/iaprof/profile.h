@@ -246,6 +246,15 @@ static inline const struct iaprof_span *iaprof_profile_stack_span(const struct i
 	const struct iaprof_span *span = &iaprof_profile_stack(profile, index)->span;
 	return iaprof_span_is_valid(span) ? span : (const struct iaprof_span *)0;
 }
+/* Returns the class of the kernel in a stack, NULL if it has none. */
+static inline const char *iaprof_profile_stack_kernel_class(const struct iaprof_profile *profile, uint32_t index)
+{
+	const struct iaprof_stack *stack = iaprof_profile_stack(profile, index);
+	for (uint32_t i = 0; i < stack->frame_count; i++)
+		if (iaprof_profile_frame(profile, stack->frames[i])->kind == IAPROF_FRAME_DEVICE_FUNCTION)
+			return iaprof_profile_kernel_class(profile, stack->frames[i]);
+	return (const char *)0;
+}
 static inline const struct iaprof_value_type *iaprof_profile_value_type(const struct iaprof_profile *profile,
 									uint32_t index)
 {

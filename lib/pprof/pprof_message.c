@@ -67,9 +67,11 @@ static void put_labels(struct message_pool *pool, struct profile_samples *sample
 	const struct {
 		const char *key;
 		uint32_t number, text;
-	} labels[] = { { "pid", from->pid, 0 },       { "thread_id", from->tid, 0 }, { "thread", 0, from->thread },
-		       { "device", 0, from->device }, { "reason", 0, from->reason }, { "trace_id", 0, span.trace_id },
-		       { "span_id", 0, span.span_id } };
+	} labels[] = {
+		{ "pid", from->pid, 0 },          { "thread_id", from->tid, 0 },      { "thread", 0, from->thread },
+		{ "device", 0, from->device },    { "kernel_class", 0, from->class }, { "reason", 0, from->reason },
+		{ "trace_id", 0, span.trace_id }, { "span_id", 0, span.span_id }
+	};
 	size_t most = sizeof labels / sizeof *labels, used = 0;
 	for (size_t i = 0; i < most; i++)
 		used += labels[i].number || labels[i].text;

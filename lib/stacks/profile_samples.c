@@ -189,6 +189,8 @@ static uint32_t sample_find(struct profile_samples *samples, const struct walk *
 	sample.tid = origin.tid;
 	sample.thread = profile_tables_text(&samples->tables, origin.thread);
 	sample.device = profile_tables_text(&samples->tables, origin.device);
+	sample.class =
+		profile_tables_text(&samples->tables, iaprof_profile_stack_kernel_class(samples->profile, stack));
 	sample.span = samples->options.spans ? profile_tables_span(&samples->tables,
 								   iaprof_profile_stack_span(samples->profile, stack))
 					     : 0;

@@ -51,6 +51,7 @@ struct table_sample {
 	uint32_t tid;     /* likewise */
 	uint32_t thread;  /* text: name of the thread; 0 if unknown */
 	uint32_t device;  /* text; 0 if none */
+	uint32_t class;   /* text: of the kernel; 0 if none */
 	uint32_t span;    /* id; 0 if none */
 	uint32_t count;
 	uint32_t locations[PROFILE_TABLES_LOCATIONS_MAX]; /* leaf first */

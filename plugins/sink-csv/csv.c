@@ -69,6 +69,7 @@ enum stack_column {
 	THREAD,
 	TRACE_ID,
 	SPAN_ID,
+	KERNEL_CLASS,
 	COLUMN_COUNT,
 	/* Additional columns of differential profiles. */
 	BEFORE = COLUMN_COUNT,
@@ -94,6 +95,7 @@ static const char *const stack_columns[] = {
 	[THREAD] = "thread",
 	[TRACE_ID] = "trace_id",
 	[SPAN_ID] = "span_id",
+	[KERNEL_CLASS] = "kernel_class",
 	[BEFORE] = "before",
 	[BEFORE_COUNT] = "before_count",
 	[BEFORE_FACTOR] = "before_factor",
@@ -177,6 +179,9 @@ static int write_stack(const struct iaprof_host *host, struct csv *csv, const st
 		csv_row_set_name(&csv->row, THREAD, origin.thread);
 	if (csv->text.spans)
 		csv_row_set_span(&csv->row, TRACE_ID, SPAN_ID, iaprof_profile_stack_span(profile, row->stack));
+	const char *kernel_class = iaprof_profile_stack_kernel_class(profile, row->stack);
+	if (kernel_class)
+		csv_row_set_name(&csv->row, KERNEL_CLASS, kernel_class);
 	if (profile->flags & IAPROF_PROFILE_DIFFERENCE) {
 		csv_row_set_unsigned(&csv->row, BEFORE, row->before);
 		csv_row_set_unsigned(&csv->row, BEFORE_COUNT, row->before_count);

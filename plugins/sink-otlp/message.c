@@ -15,7 +15,7 @@
 
 #define ID_SIZE 16u /* of profiles */
 /* A sample's program, process, thread, thread's name, device and reason. */
-#define SAMPLE_ATTRIBUTES_MAX 6u
+#define SAMPLE_ATTRIBUTES_MAX 7u
 
 /* A request under construction. */
 struct request {
@@ -198,6 +198,7 @@ static void sample_make(struct request *request, const struct table_sample *from
 						{ "thread.id", from->tid, 0 },
 						{ "thread.name", 0, from->thread },
 						{ "device.name", 0, from->device },
+						{ "device.kernel.class", 0, from->class },
 						{ "device.stall.reason", 0, from->reason } };
 	otlp__sample__init(sample);
 	sample->stack_index = index_of(dictionary_stack(dictionary, from->locations, from->count));

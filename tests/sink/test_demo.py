@@ -4,6 +4,7 @@
 construction, the difference shows what the fix gained, every view of the page has what it should, and every other reader
 has the same totals. TAP."""
 import collections
+import csv
 import json
 import os
 import pathlib
@@ -14,7 +15,7 @@ import sys
 
 from reader import REASONS, THIN, Reader, run_file
 from stacks import Skip, equal
-from test_pprof import pprof
+from test_pprof import pprof, top
 
 TREE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
 CAPTURE, FIXED = TREE / 'examples/demo.iaprof', TREE / 'examples/demo-fixed.iaprof'
@@ -101,6 +102,27 @@ def stalls_follow_the_code():
         waiting = [stack for stack in stacks if ';sbid_[g]' in stack]
         alone = [stack for stack in waiting if not re.search(r'send|math|sync', stack.split(';-;')[1])]
         equal(alone[:3], [], 'data dependencies without a message or a math instruction')
+
+
+def exports_have_classes():
+    """By the installed rules and one of the user's."""
+    pathlib.Path('my.rules').write_text(f'class matrix product: {KERNEL}\n', encoding='utf-8')
+    expected = {'rms_norm': 'normalization', 'softmax': 'softmax', 'attention_scores': 'attention', 'bias_gelu': 'activation'}
+    for options, own in ((), ''), (('--rules', 'my.rules'), 'matrix product'):
+        iaprof('-q', *options, '-k', 'csv', '-o', 'classes.csv')
+        sums = collections.Counter()
+        with open('classes.csv', newline='', encoding='utf-8') as file:
+            for row in csv.DictReader(file):
+                if row['value_type'] == 'gpu-stalls':
+                    sums[device_frames(row['stack'])[0], row['kernel_class']] += int(row['value'])
+                else:
+                    equal(row['kernel_class'], '', row['stack'])
+        equal({kernel: name for kernel, name in sums}, expected | {KERNEL: own}, 'classes in CSV')
+        iaprof('-q', *options, '-k', 'pprof', '-o', 'classes.pb.gz')
+        for (kernel, name), value in sums.items():
+            if name:
+                found = top('classes.pb.gz', '-sample_index=gpu-stalls', f'-tagfocus=kernel_class=^{name}$')[1]
+                equal(sum(flat for flat, _ in found.values()), value, f'pprof: {kernel}')
 
 
 def stacks_are_complete():
@@ -240,7 +262,7 @@ def others_read_it():
     equal(sum(sum(map(int, row[3:])) for row in rows), total('gpu-stalls'), 'stalls in the stream')
 
 
-CASES = (the_answer_names_what_is_slow, stalls_follow_the_code, stacks_are_complete, pprof_has_the_same_totals,
+CASES = (the_answer_names_what_is_slow, stalls_follow_the_code, exports_have_classes, stacks_are_complete, pprof_has_the_same_totals,
          flamegraph_pl_draws_it, others_read_it)
 PAGE_CASES = (the_fix_is_seen, the_page_has_every_view)
 WINDOW = 1280, 800
