@@ -155,12 +155,10 @@ void correlator_take_execution(struct correlator *correlator, const struct iapro
 		take_value(correlator, job, overlap_type(correlator, kind, flags), duration - share);
 }
 
-/* Returns the device as in struct stack_origin. NULL and devices beyond the limit: 0. */
+/* Returns the device as in struct stack_origin. Devices beyond the limit: 0. */
 static uint32_t origin_of(const struct correlator *correlator, const struct sampled_device *device)
 {
-	return device && device != &correlator->unlisted
-		       ? 1 + (uint32_t)(device - correlator->options.devices->items.items)
-		       : 0;
+	return sampled_devices_origin(correlator->options.devices, device == &correlator->unlisted ? NULL : device);
 }
 
 /* Returns the time of PROFILE_VALUE records that are sent now. */

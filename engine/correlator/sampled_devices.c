@@ -61,6 +61,16 @@ void sampled_devices_take(struct sampled_devices *devices, const struct iaprof_r
 	device->value_unit = *unit ? unit : device->value_unit;
 }
 
+size_t sampled_devices_main(const struct sampled_devices *devices, size_t position)
+{
+	const struct sampled_device *items = devices->items.items, *device = &items[position];
+	for (size_t i = 0; *device->samples.address && !device->sample_unit && i < devices->items.count; i++)
+		if (items[i].sample_unit && items[i].source != device->source &&
+		    !strcmp(items[i].samples.address, device->samples.address))
+			return i;
+	return position;
+}
+
 void sampled_devices_take_reason(struct sampled_devices *devices, const struct iaprof_record_stall_reason *record)
 {
 	struct stall_reason reason = { .source = record->header.source,

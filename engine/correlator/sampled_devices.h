@@ -112,5 +112,17 @@ void sampled_devices_take_counter_value(struct sampled_devices *devices,
 struct sampled_device *sampled_devices_get(const struct sampled_devices *devices, uint16_t source, uint32_t id);
 /* Returns a device, adding it if it was not announced; NULL when out of memory or if there are too many. */
 struct sampled_device *sampled_devices_find(struct sampled_devices *devices, uint16_t source, uint32_t id);
+/* Returns a device as in struct stack_origin; NULL: 0. */
+static inline uint32_t sampled_devices_origin(const struct sampled_devices *devices,
+					      const struct sampled_device *device)
+{
+	return device ? 1 + (uint32_t)(device - devices->items.items) : 0;
+}
+/*
+ * Returns the position of the record that represents a device, because the source of its executions and that of its
+ * samples each announce it: for one without a sample unit, the first one with a sample unit that another source
+ * announced at the same address.
+ */
+size_t sampled_devices_main(const struct sampled_devices *devices, size_t position);
 /* Returns a stall reason, with the name "reason 7" if it was not announced. */
 struct stall_reason sampled_devices_reason(const struct sampled_devices *devices, uint16_t source, uint32_t id);

@@ -26,7 +26,7 @@ static struct stack_origin origin_of(const struct replayed_stacks *stacks,
 	return (struct stack_origin){
 		.thread = recorded->thread_name ? intern_text(stacks->intern, recorded->thread_name) : NULL,
 		.tid = recorded->tid,
-		.device = device ? 1 + (uint32_t)(device - stacks->devices->items.items) : 0,
+		.device = sampled_devices_origin(stacks->devices, device),
 	};
 }
 

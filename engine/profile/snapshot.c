@@ -50,23 +50,25 @@ static void copy_loss(struct profile_copy *snapshot, const struct loss *loss)
 /* Longest name of a device with what distinguishes it from others, including the NUL. */
 #define DEVICE_NAME_SIZE 256
 
-/* Returns the names of all devices; NULL if there are none. */
-static const char *copy_device_names(struct profile_copy *snapshot, const struct sampled_devices *devices)
+/* Returns the names of all devices; NULL if there are none. Equal names have the same address. */
+static const char **copy_device_names(struct profile_copy *snapshot, const struct sampled_devices *devices)
 {
 	size_t count = devices ? devices->items.count : 0;
-	char *names = count ? snapshot_allocate(&snapshot->memory, count, DEVICE_NAME_SIZE) : NULL;
-	for (size_t i = 0; names && i < count; i++)
-		sampled_device_name(devices->items.items, count, i, names + i * DEVICE_NAME_SIZE, DEVICE_NAME_SIZE);
-	return names;
+	char *texts = count ? snapshot_allocate(&snapshot->memory, count, DEVICE_NAME_SIZE) : NULL;
+	const char **names = count ? snapshot_allocate(&snapshot->memory, count, sizeof *names) : NULL;
+	for (size_t i = 0; texts && names && i < count; i++) {
+		sampled_device_name(devices->items.items, count, i, texts + i * DEVICE_NAME_SIZE, DEVICE_NAME_SIZE);
+		names[i] = texts + sampled_devices_main(devices, i) * DEVICE_NAME_SIZE;
+	}
+	return texts ? names : NULL;
 }
 
-static struct iaprof_stack_origin copy_origin(const struct stack_origin *origin, const char *device_names)
+static struct iaprof_stack_origin copy_origin(const struct stack_origin *origin, const char **device_names)
 {
 	return (struct iaprof_stack_origin){
 		.thread = origin->thread,
 		.tid = origin->tid,
-		.device =
-			origin->device && device_names ? device_names + (origin->device - 1) * DEVICE_NAME_SIZE : NULL,
+		.device = origin->device && device_names ? device_names[origin->device - 1] : NULL,
 	};
 }
 
@@ -78,7 +80,7 @@ static struct iaprof_span copy_span(const struct frame_table *table, const struc
 static void copy_stacks(struct profile_copy *snapshot, const struct frame_table *table,
 			const struct sampled_devices *devices)
 {
-	const char *device_names = copy_device_names(snapshot, devices);
+	const char **device_names = copy_device_names(snapshot, devices);
 	struct snapshot_memory *memory = &snapshot->memory;
 	struct iaprof_profile *profile = &snapshot->shared.profile;
 	const uint32_t *stack_frames = snapshot_copy(memory, table->stack_frames.items, table->stack_frames.count,

@@ -107,6 +107,62 @@ TEST_LOOP(samples_have_the_thread_of_the_launch_and_the_device, 0, 2)
 	collector_free(replay);
 }
 
+static void take_device_at(uint16_t source, uint32_t id, const char *name, const char *address)
+{
+	struct iaprof_record_device device = {
+		.id = id, .name = text(name), .address = text(address), .sample_unit = source == STALLS ? text("EU") : 0
+	};
+	take(source, &device, IAPROF_RECORD_DEVICE, sizeof device, 0);
+}
+
+/* Returns the time of a device in stacks that end with a stall reason's offset, or with a kernel. */
+static uint64_t time_of(const char *device, bool is_sampled)
+{
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	const struct iaprof_profile *profile = &snapshot->profile;
+	uint64_t sum = 0;
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		uint32_t leaf = iaprof_profile_frame(profile, stack->frames[stack->frame_count - 1])->kind;
+		if (iaprof_profile_value_type(profile, value->value_type)->role == IAPROF_VALUE_DEVICE_TIME &&
+		    is_text(stack->origin.device, device) && is_sampled == (leaf != IAPROF_FRAME_DEVICE_FUNCTION))
+			sum += value->value;
+	}
+	snapshot_release(snapshot);
+	return sum;
+}
+
+/* One source sends the executions of two GPUs, and another one their samples; a third GPU has no samples. */
+TEST(executions_and_samples_at_an_address_are_of_one_device)
+{
+	struct iaprof_record_value_type type = { .id = intern_value_type(intern, "gpu-time", "nanoseconds"),
+						 .name = text("gpu-time"),
+						 .unit = text("nanoseconds") };
+	take(LAUNCHES, &type, IAPROF_RECORD_VALUE_TYPE, sizeof type, 0);
+	static const char *const addresses[] = { "0000:03:00.0", "0000:04:00.0", "0000:05:00.0" };
+	take_device_at(LAUNCHES, 7, "GPU", addresses[0]);
+	take_device_at(STALLS, 2, "first GPU", addresses[0]);
+	take_device_at(STALLS, 3, "second GPU", addresses[1]);
+	take_device_at(LAUNCHES, 8, "GPU", addresses[1]);
+	take_device_at(LAUNCHES, 9, "GPU", addresses[2]);
+	uint32_t kernel = take_kernel(10, "add", BASE + 0x1000, SECOND);
+	take_launch_of(101, "reader", kernel, SECOND, sizeof(struct iaprof_record_launch));
+	take_stalls_of(2, 100, 2 * SECOND);
+	take_stalls_of(3, 300, 2 * SECOND);
+	for (uint32_t id = 7; id < 10; id++) {
+		struct iaprof_record_job job = {
+			.started = start + SECOND, .device = id, .pid = 10, .kernel = kernel, .time_type = type.id
+		};
+		take(LAUNCHES, &job, IAPROF_RECORD_JOB, sizeof job, SECOND + 1000 * id);
+	}
+	collector_finish(collector);
+	ck_assert_uint_eq(time_of("first GPU", true), 7000);
+	ck_assert_uint_eq(time_of("second GPU", true), 8000);
+	ck_assert_uint_eq(time_of("GPU at 0000:05:00.0", false), 9000);
+	ck_assert_uint_eq(time_of("first GPU", false) + time_of("second GPU", false), 0);
+}
+
 TEST(threads_and_devices_are_merged_without_a_request)
 {
 	collector_free(collector);
