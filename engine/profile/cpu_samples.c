@@ -181,7 +181,7 @@ static inline void make_key(union waiting_key *key, const struct iaprof_record_s
 {
 	bool waits = iaprof_record_sample_has_wait(record);
 	const struct iaprof_span *span = spans ? iaprof_record_sample_span(record) : NULL;
-	uint32_t flags = (record->flags & ~(WAITING_HAS_SPAN | WAITING_IDLE_MASK)) | (span ? WAITING_HAS_SPAN : 0);
+	uint32_t flags = (record->flags & ~WAITING_FLAGS) | (span ? WAITING_HAS_SPAN : 0);
 	key->words[0] = waiting_key_pair(record->pid, threads ? record->tid : 0);
 	key->words[1] = waiting_key_pair(record->name, threads ? iaprof_record_sample_thread_name(record) : 0);
 	key->words[2] = waiting_key_pair(record->user_stack, record->kernel_stack);

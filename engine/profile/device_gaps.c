@@ -206,12 +206,6 @@ static uint32_t value_type_of(struct device_gaps *gaps, const struct device_gap 
 	return type->index;
 }
 
-static uint32_t device_kind_of(const struct device_gaps *gaps, const struct device_gap *gap)
-{
-	const struct sampled_device *device = sampled_devices_find(gaps->devices, gap->source, gap->device);
-	return device && device->kind <= IAPROF_DEVICE_NPU ? device->kind : IAPROF_DEVICE_UNKNOWN;
-}
-
 static void add_part(struct device_gaps *gaps, const struct waiting_sample *sample, uint32_t reason, uint64_t begin,
 		     uint64_t end, uint64_t value)
 {
@@ -244,8 +238,11 @@ static uint32_t reason_of(const struct device_gaps *gaps, const struct device_ga
 static void attribute(struct device_gaps *gaps, const struct device_gap *gap)
 {
 	const struct waiting_sample *held = gaps->held.items;
-	uint32_t kind = device_kind_of(gaps, gap), value_type = value_type_of(gaps, gap, kind);
-	uint32_t flags = gap->is_job ? 0 : waiting_idle_flag(kind);
+	const struct sampled_device *device = sampled_devices_find(gaps->devices, gap->source, gap->device);
+	uint32_t kind = device && device->kind <= IAPROF_DEVICE_NPU ? device->kind : IAPROF_DEVICE_UNKNOWN;
+	uint32_t value_type = value_type_of(gaps, gap, kind), flags = gap->is_job ? 0 : waiting_idle_flag(kind);
+	if (gaps->samples->stack_context.threads)
+		flags |= sampled_devices_origin(gaps->devices, device) << WAITING_DEVICE_SHIFT;
 	double length = (double)(gap->end - gap->begin), idle = (double)gap->idle / length, waiting = 0, running = 0;
 	uint64_t left = gap->idle;
 	size_t first = array_lower_bound(gaps->held.count, i, is_before(&held[i], gap));

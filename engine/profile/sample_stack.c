@@ -118,5 +118,6 @@ uint32_t sample_stack_resolve(struct stack_context *context, const struct call_t
 		wait_table_push(waits, &builder, key->wait);
 	if (key->flags & WAITING_IDLE_MASK)
 		push_idle(&builder, key->flags);
+	builder.origin.device = (key->flags & WAITING_DEVICE_MASK) >> WAITING_DEVICE_SHIFT;
 	return stack_builder_finish(&builder);
 }

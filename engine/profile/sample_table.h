@@ -19,7 +19,7 @@ struct sample_key {
 	uint32_t user_stack, kernel_stack;
 	uint32_t call;       /* 1 + position of the node in the call tree; 0: not a call */
 	uint32_t value_type; /* index */
-	uint32_t flags;      /* enum iaprof_sample_flag, SAMPLE_USER_RESOLVED, waiting_idle_flag() */
+	uint32_t flags;      /* enum iaprof_sample_flag, SAMPLE_USER_RESOLVED, WAITING_FLAGS without a span */
 	struct thread_identity thread;
 	uint32_t wait; /* 1 + position in the table of waits; 0: not a wait */
 	uint32_t span; /* as in struct stack_origin */

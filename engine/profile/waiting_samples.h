@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/keyed_hash.h"
+#include "correlator/sampled_devices.h"
 #include "profile/wait_table.h"
 
 /* Limit on samples that wait, and on keys: beyond it, samples are attributed early. */
@@ -31,7 +32,7 @@ union waiting_key {
 		uint32_t name, thread_name; /* string ids */
 		uint32_t user_stack, kernel_stack;
 		uint32_t value_type;     /* index */
-		uint32_t flags;          /* enum iaprof_sample_flag, WAITING_HAS_SPAN, waiting_idle_flag() */
+		uint32_t flags;          /* enum iaprof_sample_flag and WAITING_FLAGS */
 		uint32_t call;           /* as in struct sample_key */
 		struct wait_key wait;    /* reason 0: not a wait; waker: a pid */
 		struct iaprof_span span; /* zeros: none */
@@ -49,6 +50,11 @@ static inline uint32_t waiting_idle_flag(uint32_t kind)
 {
 	return (kind + 1) << WAITING_IDLE_SHIFT & WAITING_IDLE_MASK;
 }
+/* Idle time of a device, as in struct stack_origin. */
+#define WAITING_DEVICE_SHIFT 16
+#define WAITING_DEVICE_MASK (UINT32_C(4095) << WAITING_DEVICE_SHIFT)
+static_assert(DEVICES_MAX <= 4095, "the flags have room for each device");
+#define WAITING_FLAGS (WAITING_HAS_SPAN | WAITING_IDLE_MASK | WAITING_DEVICE_MASK)
 
 struct waiting_sample {
 	union waiting_key key;

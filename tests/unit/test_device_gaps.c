@@ -211,6 +211,45 @@ TEST(idle_time_between_kernels_is_what_the_launching_thread_did)
 	expect("");
 }
 
+/* Idle time is of the device that was idle, as its executions are, if profiles have devices. */
+TEST_LOOP(idle_time_is_of_its_device, 0, 2)
+{
+	static const char *const names[] = { "first GPU", "second GPU" };
+	uint64_t sums[2] = { 0 };
+	collector_free(collector);
+	collector = collector_new(&(struct collector_options){ .intern = intern, .threads = _i });
+	ck_assert_ptr_nonnull(collector);
+	take_cpu_type(0);
+	for (uint32_t i = 0; i < 2; i++) {
+		struct iaprof_record_device device = { .id = i + 1, .name = text(names[i]), .kind = IAPROF_DEVICE_GPU };
+		take(&device, IAPROF_RECORD_DEVICE, sizeof device, START);
+	}
+	take_thread(PID + 100, "[disk]", 0, 9, 9);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct iaprof_record_job job = { .started = START + i / 2 * (1 + i % 2) * 4 * MS,
+						 .pid = PID,
+						 .tid = PID + 100,
+						 .device = 1 + i % 2,
+						 .kernel = 1,
+						 .time_type = CPU_TYPE };
+		take(&job, IAPROF_RECORD_JOB, sizeof job, job.started + MS);
+	}
+	collector_finish(collector);
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	const struct iaprof_profile *profile = &snapshot->profile;
+	for (size_t i = 0; i < profile->value_count; i++) {
+		const struct iaprof_value *value = iaprof_profile_value(profile, i);
+		const char *device = iaprof_profile_stack(profile, value->stack)->origin.device;
+		if (iaprof_profile_value_type(profile, value->value_type)->role != IAPROF_VALUE_DEVICE_IDLE)
+			continue;
+		ck_assert(_i ? device != NULL : !device);
+		sums[device && !strcmp(device, names[1])] += value->value / MS;
+	}
+	ck_assert_uint_eq(sums[0], _i ? 3 : 10);
+	ck_assert_uint_eq(sums[1], _i ? 7 : 0);
+	snapshot_release(snapshot);
+}
+
 /* Without samples, how long it was idle is known all the same. */
 TEST(idle_time_needs_no_samples)
 {
