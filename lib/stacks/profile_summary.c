@@ -13,13 +13,14 @@
 #include "text/printable.h"
 
 /*
- * A narrow kernel: its least share of the device's time, and the most samples of its time, compared with the fullest
- * kernel. A kernel with a smaller share or fewer samples than the last two is not called the fullest.
+ * A narrow kernel: its least share of the device's time, and its largest use. The fullest kernel: its least share of
+ * the time. The page has the same (plugins/sink-flamegraph/page/analysis.js).
  */
 #define NARROW_SHARE 0.05
-#define NARROW_PART 0.25
+#define NARROW_USE 0.25
 #define FULLEST_SHARE 0.01
-#define FULLEST_SAMPLES 100u
+/* Samples from which use has two digits: so many vary by a tenth. */
+#define USE_SAMPLES 100u
 
 /* Limit on distinct libraries of a stack. */
 #define LIBRARIES_MAX 16
@@ -320,39 +321,34 @@ static bool sort_functions(struct profile_summary *summary)
 	return made;
 }
 
-static double samples_per_time(const struct summary_function *function)
+static double samples_per_time(const struct summary_function *kernel)
 {
-	return function->value ? (double)function->samples / (double)function->value : 0;
+	return (double)kernel->samples / (double)kernel->value;
 }
 
-/* Returns the kernel with the most samples of its time; NULL: none has enough. */
-static const struct summary_function *find_fullest(const struct profile_summary *summary)
+/* Finds the kernel with the most samples of its time, and compares all with it, after sorting. */
+static void find_uses(struct profile_summary *summary)
 {
-	const struct summary_function *fullest = NULL;
-	for (size_t i = 0; i < summary->functions.count; i++) {
-		const struct summary_function *function = &summary->functions.items[i];
-		if (function->samples >= FULLEST_SAMPLES &&
-		    (double)function->value >= FULLEST_SHARE * (double)summary->value &&
-		    (!fullest || samples_per_time(function) > samples_per_time(fullest)))
-			fullest = function;
+	struct summary_function *functions = summary->functions.items;
+	for (size_t i = 0; i < summary->functions.count; i++)
+		if (functions[i].samples >= USE_SAMPLES &&
+		    (double)functions[i].value >= FULLEST_SHARE * (double)summary->value &&
+		    (!summary->fullest || samples_per_time(&functions[i]) > samples_per_time(summary->fullest)))
+			summary->fullest = &functions[i];
+	for (size_t i = 0; summary->fullest && i < summary->functions.count; i++) {
+		struct summary_function *kernel = &functions[i];
+		if (!kernel->samples)
+			continue;
+		kernel->is_use_limit = kernel->samples < USE_SAMPLES;
+		double samples = kernel->is_use_limit ? USE_SAMPLES : (double)kernel->samples;
+		kernel->use = samples / (double)kernel->value / samples_per_time(summary->fullest);
 	}
-	return fullest;
 }
 
-/* Finds kernels that use little of the device, after sorting. */
-static bool find_narrow(struct profile_summary *summary)
+bool profile_summary_is_narrow(const struct profile_summary *summary, const struct summary_function *function)
 {
-	const struct summary_function *functions = summary->functions.items, *fullest = find_fullest(summary);
-	for (uint32_t i = 0; fullest && i < summary->functions.count; i++) {
-		double part = samples_per_time(&functions[i]) / samples_per_time(fullest);
-		if ((double)functions[i].value < NARROW_SHARE * (double)summary->value ||
-		    summary->narrow.count == SUMMARY_NARROW_MAX)
-			break;
-		const struct summary_narrow narrow = { i, (uint32_t)(fullest - functions), part };
-		if (part < NARROW_PART && !array_push(&summary->narrow, narrow))
-			return false;
-	}
-	return true;
+	return function->use > 0 && function->use < NARROW_USE &&
+	       (double)function->value >= NARROW_SHARE * (double)summary->value;
 }
 
 /* Returns whether a value type has a role, such as idle time, of the devices of which another one is the time. */
@@ -424,8 +420,8 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 	if (summary->idle_reasons.count)
 		qsort(summary->idle_reasons.items, summary->idle_reasons.count, sizeof *summary->idle_reasons.items,
 		      compare_idle);
-	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary) &&
-		    find_narrow(summary);
+	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
+	find_uses(summary);
 	keyed_array_free(&making.functions);
 	keyed_array_free(&making.cells);
 	keyed_array_free(&making.producers);
@@ -439,6 +435,5 @@ void profile_summary_free(struct profile_summary *summary)
 {
 	array_free(&summary->functions);
 	array_free(&summary->idle_reasons);
-	array_free(&summary->narrow);
 	array_free(&summary->causes);
 }

@@ -23,6 +23,12 @@ struct summary_function {
 	uint64_t value;                    /* kernels: all that runs in it; CPU functions: without callees */
 	uint64_t launch_value;             /* of the kernel, launched from there */
 	uint64_t samples;                  /* of a kernel whose value is device time: its device samples */
+	/*
+	 * How much of the device a kernel uses: samples, which are taken only where a device executes something, per
+	 * time, as a part of those of the fullest kernel. 0: not known. With too few samples, an upper limit.
+	 */
+	double use;
+	bool is_use_limit;
 	uint64_t classes[STALL_CLASS_COUNT];
 };
 
@@ -35,16 +41,6 @@ struct summary_cause {
 	const struct iaprof_frame *producer;    /* what most of it waits for; NULL not known */
 	uint64_t value;
 };
-
-/*
- * A kernel with much time but few samples, which are taken only where a device executes something: it uses a small part
- * of the device. Positions of functions; part: of what the fullest kernel uses.
- */
-struct summary_narrow {
-	uint32_t function, fullest;
-	double part;
-};
-#define SUMMARY_NARROW_MAX 3u
 
 /* What launching threads did while devices were idle, such as "[disk]". */
 struct summary_idle {
@@ -63,16 +59,18 @@ struct profile_summary {
 	uint64_t unsampled; /* device time of kernels without a sample: why it was spent is not known */
 	uint64_t idle;      /* of device time: how long those devices executed nothing; 0 also if that is not known */
 	ARRAY(struct summary_idle) idle_reasons; /* largest first; empty: none is known */
-	ARRAY(struct summary_narrow) narrow;     /* largest first */
 	uint64_t matched;    /* in a kernel that is known; of the CPU: the innermost function has a name */
 	uint64_t with_lines; /* at a known source line */
 	ARRAY(struct summary_function) functions; /* largest first */
+	const struct summary_function *fullest;   /* the kernel with which others are compared; NULL: none */
 	ARRAY(struct summary_cause) causes;       /* largest first, at most SUMMARY_CAUSES_MAX; without Issuing */
 };
 
 /* Makes the summary of one value type, which the caller frees in any case. Returns 0 or -ENOMEM. */
 int profile_summary_make(struct profile_summary *summary, const struct iaprof_profile *profile, uint32_t value_type);
 void profile_summary_free(struct profile_summary *summary);
+/* Returns whether a kernel has much of the time, but uses little of the device. */
+bool profile_summary_is_narrow(const struct profile_summary *summary, const struct summary_function *function);
 
 /* Appends the summary as lines of text. */
 void profile_summary_append_text(struct text *text, const struct profile_summary *summary);

@@ -196,22 +196,26 @@ static void append_idle(struct text *text, const struct profile_summary *summary
 	text_append_string(text, summary->idle_reasons.count ? ".\n" : "");
 }
 
+#define NARROW_SHOWN 3u
 #define NARROW_NAME_LENGTH 48
 
 /* Names the kernels that use little of the device. */
 static void append_narrow(struct text *text, const struct profile_summary *summary)
 {
-	for (size_t i = 0; i < summary->narrow.count; i++) {
-		const struct summary_narrow *narrow = &summary->narrow.items[i];
-		const struct summary_function *function = &summary->functions.items[narrow->function];
+	for (size_t i = 0, shown = 0; i < summary->functions.count && shown < NARROW_SHOWN; i++) {
+		const struct summary_function *function = &summary->functions.items[i];
+		if (!profile_summary_is_narrow(summary, function))
+			continue;
+		shown++;
 		text_append_short_name(text, function->frame->name, NARROW_NAME_LENGTH);
 		text_append_string(text, " takes ");
 		append_share(text, function->value, summary->value);
 		text_append_string(text, " of ");
 		append_type(text, summary);
-		text_append_format(text, ", but uses about %.*f %% as much of the %s as ", narrow->part < 0.1 ? 1 : 0,
-				   100 * narrow->part, device_kind_word(type_of(summary)->device_kind));
-		text_append_short_name(text, summary->functions.items[narrow->fullest].frame->name, NARROW_NAME_LENGTH);
+		text_append_format(text, ", but uses %s %.2g %% as much of the %s as ",
+				   function->is_use_limit ? "less than" : "about", 100 * function->use,
+				   device_kind_word(type_of(summary)->device_kind));
+		text_append_short_name(text, summary->fullest->frame->name, NARROW_NAME_LENGTH);
 		text_append_string(text, ": a larger grid, batching, or other kernels beside it.\n");
 	}
 }

@@ -94,6 +94,8 @@ static void append_function(struct text *text, const struct profile_summary *sum
 	append_share(text, function->value, summary->value);
 	if (function->samples)
 		append_number(text, "device_samples", function->samples);
+	if (function->use > 0 && !function->is_use_limit)
+		text_append_format(text, ",\"device_use\":%.6g", function->use);
 	if (function->launch)
 		append_frame(text, "launched_by", function->launch);
 	if (summary->is_device) {
@@ -212,6 +214,10 @@ static void append_json(struct text *text, const struct profile_summary *summary
 			append_number(text, "idle", summary->idle);
 		append_idle_reasons(text, summary);
 		append_number(text, "with_lines", summary->with_lines);
+		if (summary->fullest) {
+			text_append_string(text, ",\"fullest_kernel\":");
+			frame_name_append_json(text, summary->fullest->frame);
+		}
 	}
 	text_append_string(text, ",\n\"causes\":[");
 	for (size_t i = 0; i < summary->causes.count; i++) {

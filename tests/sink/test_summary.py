@@ -7,8 +7,8 @@ import pathlib
 import subprocess
 import sys
 
-from stacks import (COUNT, FUNCTION, NANOSECONDS, PROGRAM, SEPARATOR, WAIT, Frame, equal, gpu_stack, record, run_cases,
-                    write_profile)
+from stacks import (COUNT, FUNCTION, NANOSECONDS, PROGRAM, REASON, SEPARATOR, WAIT, Frame, equal, gpu_stack, record,
+                    run_cases, write_profile)
 
 try:
     import jsonschema
@@ -49,6 +49,18 @@ def idle_time_has_reasons():
     found = summary([('gpu-time', 'nanoseconds'), ('gpu-idle', 'nanoseconds')], [(0, 100, kernel), *waits])
     equal((found['total'], found['idle']), (100, 900), 'times')
     equal(found['idle_reasons'], [{'name': '[running]', 'value': 600}, {'name': '[disk]', 'value': 300}], 'reasons')
+
+
+def kernels_have_their_use_of_the_device():
+    """Of samples per time; 99 samples are too few, and a kernel without any has no number."""
+    kernels = {'narrow': (800, 120), 'wide': (100, 1200), 'few': (90, 99), 'none': (10, 0)}
+    stacks = [(i, values[i], [Frame('p', PROGRAM), Frame('-', SEPARATOR), Frame(name, FUNCTION), Frame('sbid', REASON)])
+              for name, values in kernels.items() for i in (0, 1) if values[i]]
+    found = summary([('gpu-time', 'nanoseconds'), COUNT], stacks)
+    equal({kernel['name']: kernel.get('device_use') for kernel in found['kernels']},
+          {'narrow': 0.0125, 'wide': 1, 'few': None, 'none': None}, 'use')
+    equal(found['fullest_kernel'], 'wide', 'compared with')
+    assert 'fullest_kernel' not in summary([('gpu-time', 'nanoseconds')], stacks[:1]), 'without samples'
 
 
 def cpu_time_is_by_function():
@@ -110,7 +122,7 @@ def the_demo_is_valid():
     assert found['findings'], found
 
 
-CASES = [gpu_time_is_explained, idle_time_has_reasons, cpu_time_is_by_function, the_text_has_warnings_and_losses,
+CASES = [gpu_time_is_explained, idle_time_has_reasons, kernels_have_their_use_of_the_device, cpu_time_is_by_function, the_text_has_warnings_and_losses,
          tables_are_apart, names_are_json, nothing_is_valid, the_demo_is_valid]
 
 if __name__ == '__main__':

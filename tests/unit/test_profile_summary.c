@@ -218,7 +218,10 @@ TEST(states_what_threads_did_while_the_device_was_idle)
 	ck_assert_uint_eq(summary.idle, 0);
 }
 
-/* Of the time, 80 % with 4 samples and 20 % with 400: per time, 1 of 400. */
+/*
+ * Per time, narrow has 1 of 100 samples of wide. Others have too few samples: of few, 4 are known to be less than 100,
+ * the use of small and empty is not known, and brief has too little time to be compared with.
+ */
 TEST(names_kernels_that_use_little_of_the_device)
 {
 	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds");
@@ -227,24 +230,36 @@ TEST(names_kernels_that_use_little_of_the_device)
 	static const struct {
 		const char *name;
 		uint64_t time, samples;
-	} kernels[] = { { "narrow", 8000, 4 }, { "wide", 2000, 400 }, { "short", 100, 90 } };
-	for (size_t i = 0; i < 3; i++) {
+		double use;
+		bool is_use_limit;
+	} kernels[] = { { "narrow", 400000, 200, 0.01, false }, { "few", 300000, 4, 1 / 150.0, true },
+			{ "wide", 200000, 10000, 1, false },    { "empty", 90000, 0, 0, false },
+			{ "brief", 9000, 900, 2, false },       { "small", 1000, 90, 2, true } };
+	for (size_t i = 0; i < 6; i++) {
 		uint32_t frames[] = { program, separator,
 				      frame(kernels[i].name, IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0),
 				      reason("sb", IAPROF_STALL_DATA) };
 		uint32_t stack = test_profile_stack(&profile, frames, 4);
 		test_profile_value(&profile, stack, time, kernels[i].time);
-		test_profile_value(&profile, stack, stalls, kernels[i].samples);
+		if (kernels[i].samples)
+			test_profile_value(&profile, stack, stalls, kernels[i].samples);
 	}
 	make(time);
-	ck_assert_uint_eq(summary.value, 10100);
-	ck_assert_uint_eq(summary.narrow.count, 1);
-	EXPECT("narrow takes 79.2 % of GPU time, but uses about 0.2 % as much of the GPU as wide: a larger grid, "
-	       "batching, "
-	       "or other kernels beside it.\n");
+	ck_assert_uint_eq(summary.value, 1000000);
+	ck_assert_str_eq(summary.fullest->frame->name, "wide");
+	for (size_t i = 0; i < 6; i++) {
+		const struct summary_function *kernel = &summary.functions.items[i];
+		ck_assert_str_eq(kernel->frame->name, kernels[i].name);
+		ck_assert_double_eq_tol(kernel->use, kernels[i].use, 1e-9);
+		ck_assert(kernel->is_use_limit == kernels[i].is_use_limit);
+	}
+	EXPECT("\nnarrow takes 40.0 % of GPU time, but uses about 1 % as much of the GPU as wide: a larger grid, "
+	       "batching, or other kernels beside it.\n"
+	       "few takes 30.0 % of GPU time, but uses less than 0.67 % as much of the GPU as wide: a larger grid, "
+	       "batching, or other kernels beside it.\nGPU time by kernel: ");
 	profile_summary_free(&summary);
 	make(stalls);
-	ck_assert_uint_eq(summary.narrow.count, 0);
+	ck_assert_ptr_null(summary.fullest);
 }
 
 TEST(lists_functions_of_the_cpu)
