@@ -13,9 +13,9 @@ import urllib.parse
 import xml.etree.ElementTree
 
 import browser
-from reader import THIN, Reader, make_page, run_file, share
-from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, WAIT, Frame, equal,
-                    gpu_stack, record)
+from reader import THIN, Reader, make_page, run_file, share, time_text
+from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, WAIT, Frame, Origin,
+                    equal, gpu_stack, record)
 
 
 def random_stacks(seed, deep=9):
@@ -420,6 +420,24 @@ def time_of_a_device_is_called_time(window):
     assert 'idle' not in reader.text('panel'), reader.text('panel')
 
 
+def idle_time_is_of_the_chosen_device(window):
+    """Of two GPUs, one is idle for 1 us, and the other one for 3 us, while other kernels run for 1 us on each."""
+    def on(device, value, kind, *frames):
+        return (kind, value, [Frame('p', PROGRAM, pid=1), *frames, Origin(device=device)])
+    kernel, idle = (Frame('-', SEPARATOR), Frame('k', FUNCTION)), Frame('[GPU idle]', WAIT)
+    stacks = [on('first', 1000, 0, *kernel), on('second', 1000, 0, *kernel), on('first', 1000, 1, Frame('[disk]', WAIT), idle),
+              on('second', 3000, 1, Frame('[lock]', WAIT), idle)]
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds'), ('gpu-idle', 'nanoseconds')], stacks))
+    for device, length, reason in ('', 4000, '[lock]'), ('first', 1000, '[disk]'), ('second', 3000, '[lock]'):
+        reader.choose('device', device)
+        whole = 6000 if not device else length + 1000
+        equal(reader.point(0.01, 1).rows['Total'], f'{time_text(length)} ({share(length, whole)} of all)', f'idle time, {device}')
+        panel = reader.text('panel')
+        assert share(length, whole) in panel and f'the {time_text(whole)} from' in panel and f'meanwhile: {reason} ' in panel, panel
+    reader.go('#device=first&process=1')
+    assert 'idle' not in reader.text('panel'), 'idle time of a process is no time of a device'
+
+
 def focus_and_hide_say_what_shares_are_of(window):
     """Of 1,000 samples 300 are in k1, 200 of those wait in one line; k2 has the rest."""
     def samples(value, kernel, line, reason):
@@ -509,7 +527,7 @@ def the_header_names_what_was_profiled(window):
     equal(header()[0], 'iaprof', 'nothing known')
 
 
-PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_time,
+PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_time, idle_time_is_of_the_chosen_device,
               focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
               links_are_undone_step_by_step, callers_are_named_after_the_nearest, callers_in_a_row_fold,
               the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,

@@ -85,10 +85,11 @@ class Model {
 
   get isDevice() { return this.isOfDevice(this.type); }
 
-  // How long the devices were idle of which the selected type is the time; 0: not known, or a part of it is selected.
+  // How long the devices were idle of which the selected type is the time; 0: not known, or it is that of all processes
+  // and of the whole run, of which a part is selected.
   get idle() {
-    const { idleType } = this;
-    return idleType < 0 || this.range || this.shareOf.startsWith('the ') ? 0 : this.tree.selves[idleType].reduce((sum, value) => sum + value, 0);
+    const { idleType } = this, isPart = this.range || ['focus', 'ignore', 'process', 'thread', 'service', 'trace'].some(key => this.state.get(key));
+    return idleType < 0 || isPart ? 0 : this.unhiddenValues().view.selves[idleType].reduce((sum, value) => sum + value, 0);
   }
 
   // The types with a role, such as idle time, of the devices of which the selected type is the time.
@@ -118,12 +119,12 @@ class Model {
 
   // What the launching threads did while devices were idle: [reason, value], largest first.
   get idleReasons() {
-    const { tree, frames, idleType } = this, found = new Map(), reason = new Int32Array(tree.count).fill(-1);
-    for (let node = 1; idleType >= 0 && node < tree.count; node++) {
-      const above = tree.parent[node], frame = tree.frame[node];
+    const { frames, idleType } = this, { view } = this.unhiddenValues(), found = new Map(), reason = new Int32Array(view.count).fill(-1);
+    for (let node = 1; idleType >= 0 && node < view.count; node++) {
+      const above = view.parent[node], frame = view.frame[node];
       // The root is idle time as such.
       reason[node] = reason[above] >= 0 || above === 0 || frames.kind[frame] !== Kind.WAIT ? reason[above] : frame;
-      const value = tree.selves[idleType][node], name = reason[node] >= 0 ? frames.names[reason[node]] : '';
+      const value = view.selves[idleType][node], name = reason[node] >= 0 ? frames.names[reason[node]] : '';
       if (value > 0 && name)
         found.set(name, (found.get(name) || 0) + value);
     }
