@@ -16,6 +16,7 @@ import browser
 from reader import THIN, Reader, make_page, run_file, share, time_text
 from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, WAIT, Frame, Origin,
                     equal, gpu_stack, record)
+from test_flamegraph_looks import LEAST_CONTRAST, contrast, fade
 
 
 def random_stacks(seed, deep=9):
@@ -411,10 +412,6 @@ def time_of_a_device_is_called_time(window):
     reader.click_on('#show-idle')
     equal(reader.crumbs(), ['All GPU time'], 'without idle time')
     equal([reader.point(part, 1).title for part in (0.1, 0.9)], ['p (1)', 'p (1)'], 'without idle time')
-    narrow = [Frame('p', PROGRAM, pid=1), Frame('-', SEPARATOR), Frame('narrow', FUNCTION), Frame('sbid', REASON)]
-    counted = [(0, 1000, narrow), (1, 2, narrow), (0, 400, kernel + [Frame('sbid', REASON)]), (1, 200, kernel + [Frame('sbid', REASON)])]
-    panel = Reader(window, make_page([('gpu-time', 'nanoseconds'), COUNT], counted)).text('panel')
-    assert f'narrow71.4{THIN}%uses 0.4{THIN}% as much' in panel and 'Compared with k, by samples per time.' in panel, panel
     reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], stacks[:2]))
     equal(reader.evaluate(lead), f'40.0{THIN}% of GPU time waits for data', 'without idle time')
     assert 'idle' not in reader.text('panel'), reader.text('panel')
@@ -436,6 +433,64 @@ def idle_time_is_of_the_chosen_device(window):
         assert share(length, whole) in panel and f'the {time_text(whole)} from' in panel and f'meanwhile: {reason} ' in panel, panel
     reader.go('#device=first&process=1')
     assert 'idle' not in reader.text('panel'), 'idle time of a process is no time of a device'
+
+
+def how_much_of_a_device_kernels_use_is_shown(window):
+    """By samples per time: narrow has 1.33 % of wide, few has fewer samples than a number needs, and none has no samples."""
+    kernels = {'narrow': (7500, 120), 'few': (1400, 10), 'wide': (1000, 1200), 'none': (100, 0)}
+    stacks = [(kind, values[kind], [Frame('p', PROGRAM), Frame('main'), Frame('-', SEPARATOR), Frame(name, FUNCTION),
+               Frame('send', INSTRUCTION, file='k.cl', line=3), Frame('sbid', REASON)])
+              for name, values in kernels.items() for kind in (0, 1) if values[kind]]
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds'), COUNT], stacks))
+    panel = reader.text('panel')
+    assert f'narrow75.0{THIN}%uses 1.3{THIN}% as muchfew14.0{THIN}%uses <6{THIN}% as muchCompared with wide, by samples per time.' in panel, panel
+    equal([(tip.title, tip.rows.get('GPU use')) for tip in map(reader.point, (0.1, 0.8, 0.95, 0.995), ['kernel'] * 4)],
+          [('narrow', f'1.3{THIN}%, compared with wide'), ('few', f'<6{THIN}%, compared with wide'),
+           ('wide', f'100{THIN}%, compared with wide'), ('none', None)], 'tooltips')
+    equal(reader.text('use-option').strip(), 'Low GPU use', 'the legend')
+    names = ('(flame => [...new Set(flame.layout.cells.filter(cell => !cell.isGap && flame.look(cell).stripe).map('
+             'cell => cell.band === 0 ? flame.model.nameOf(flame.view, cell.node) : "below"))])(window.iaprof.flame)')
+    equal(reader.evaluate(names), ['narrow', 'below', 'few'], 'what has stripes')
+
+    def colours(part):
+        return len({reader.colour(part + i / 1000, 'kernel') for i in range(20)})
+    assert colours(0.1) > 1, 'stripes are drawn'
+    equal(colours(0.93), 1, 'and only there')
+    for theme in 'light', 'dark':
+        reader.evaluate(f'window.iaprof.setTheme("{theme}"), window.iaprof.update(null)')
+        for fragment in '#reason=', '#reason=1':
+            reader.go(fragment)
+            drawn = reader.evaluate('(flame => flame.layout.cells.filter(cell => !cell.isGap).map(cell => flame.look(cell)).filter('
+                                    'look => look.stripe).map(look => [look.fill, look.ink, look.stripe]))(window.iaprof.flame)')
+            least = [min(contrast(ink, ground) for ground in (fill, fade(stripe[:7], fill, int(stripe[7:], 16) / 255)))
+                     for fill, ink, stripe in drawn]
+            assert min(least) >= LEAST_CONTRAST, f'{theme} {fragment}: {min(least)}'
+    reader.go('#reason=')
+    reader.click_on('#mark-use')
+    equal((reader.fragment(), reader.evaluate(names), colours(0.1)), ('#use=no', [], 1), 'without stripes')
+    reader.go('#order=callers')
+    equal(reader.is_seen('#use-option'), False, 'callers of several kernels have one cell')
+
+    reader.go('#view=table&group=kernel')
+    column = ('[...document.querySelectorAll("#table-body tr")].map(row => [row.cells[0].textContent.trim(), '
+              'row.cells[3].textContent, row.cells[3].firstChild?.title])')
+    head, *rows = reader.evaluate(column)
+    assert head[1] == 'GPU use' and 'compared with wide' in head[2], head
+    equal([row[:2] for row in rows], [['narrow', f'1.3{THIN}%'], ['few', ''], ['wide', f'100{THIN}%'], ['none', '']], 'kernels')
+    reader.click_text('#table-body th button', 'GPU use')
+    equal([row[0] for row in reader.evaluate(column)], ['Name', 'wide', 'narrow', 'few', 'none'], 'sorted')
+    reader.size(390, 844)
+    try:
+        assert reader.place_of('#table-body td.name')[2] > 90, 'names have room on a telephone'
+    finally:
+        reader.size(1280, 800)
+    reader.go('#view=table&sort=name')
+    equal(dict(row[:2] for row in reader.evaluate(column)[1:])['main'], '', 'a function of the CPU')
+    for fragment in '#view=table&group=line', '#view=table&value=gpu-stalls':
+        reader.go(fragment)
+        assert 'GPU use' not in reader.text('table-body'), fragment
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], stacks[::2]), '#view=table')
+    assert 'GPU use' not in reader.text('table-body') and not reader.is_seen('#use-option'), 'without samples'
 
 
 def focus_and_hide_say_what_shares_are_of(window):
@@ -528,6 +583,7 @@ def the_header_names_what_was_profiled(window):
 
 
 PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_time, idle_time_is_of_the_chosen_device,
+              how_much_of_a_device_kernels_use_is_shown,
               focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
               links_are_undone_step_by_step, callers_are_named_after_the_nearest, callers_in_a_row_fold,
               the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,

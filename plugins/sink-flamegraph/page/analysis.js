@@ -3,15 +3,20 @@
 
 const DOMINATES = 0.05; // of device time: a smaller share is not a bottleneck
 
-// A narrow kernel: see lib/stacks/profile_summary.c.
-const NARROW_SHARE = 0.05, NARROW_PART = 0.25, FULLEST_SHARE = 0.01, FULLEST_SAMPLES = 100, NARROW_MAX = 3;
+// See lib/stacks/profile_summary.c.
+const NARROW_SHARE = 0.05, NARROW_USE = 0.25, FULLEST_SHARE = 0.01, USE_SAMPLES = 100, NARROW_MAX = 3;
+
+const isNarrow = ({ use }) => Boolean(use) && use.part < NARROW_USE;
+
+// "0.86 %"; "<6.7 %" if too few samples are known
+const useText = ({ part, isLimit }) => `${isLimit ? '<' : ''}${Number((100 * part).toPrecision(2))}${THIN}%`;
 
 class Analysis {
   constructor(model, values = model.unhiddenValues()) {
     this.model = model;
     const { view } = values, { frames } = model;
     Object.assign(this, { values, view, frames, whole: values.total[0] });
-    this.kernels = new Map(); // by name: { name, frame, total, mix, lines, nodes }
+    this.kernels = new Map(); // by name: { name, frame, total, samples, use, mix, lines, nodes }
     const { count, parent, frame } = view, kernelOf = new Int32Array(count), lineOf = new Int32Array(count);
     const kernels = [null], lines = [null];
     for (let node = 1; node < count; node++) {
@@ -39,7 +44,7 @@ class Analysis {
     const frame = this.view.frame[node], name = this.frames.names[frame];
     let kernel = this.kernels.get(name);
     if (!kernel) {
-      kernel = { name, frame, total: 0, mix: new Float64Array(REASONS.length), lines: new Map(), nodes: [], number: list.length };
+      kernel = { name, frame, total: 0, samples: 0, use: null, mix: new Float64Array(REASONS.length), lines: new Map(), nodes: [], number: list.length };
       this.kernels.set(name, kernel);
       list.push(kernel);
     }
@@ -75,22 +80,35 @@ class Analysis {
     return causes.sort((a, b) => b.value - a.value).slice(0, 8);
   }
 
-  // Kernels with much time but few samples, which use little of the device: { kernel, fullest, part }
-  get narrow() {
-    const samples = new Map();
+  // The kernel with which others are compared; null: none. Kernels with samples get their use of the device: samples
+  // per time, as a part of those of the fullest; an upper limit if there are too few.
+  get fullest() {
+    if (this.foundFullest === undefined)
+      this.foundFullest = this.findUses();
+    return this.foundFullest;
+  }
+
+  findUses() {
     for (const type of this.model.sampleTypes) {
-      const values = new Values(this.view, this.frames, type);
+      const values = new Values(this.view, this.frames, type, this.model.hidden);
       for (const node of values.kernels) {
-        const name = this.frames.names[this.view.frame[node]];
-        samples.set(name, (samples.get(name) || 0) + values.total[node]);
+        const kernel = this.kernels.get(this.frames.names[this.view.frame[node]]);
+        if (kernel)
+          kernel.samples += values.total[node];
       }
     }
-    const density = kernel => (samples.get(kernel.name) || 0) / kernel.total;
-    const full = this.sorted.filter(kernel => (samples.get(kernel.name) || 0) >= FULLEST_SAMPLES &&
-      kernel.total >= FULLEST_SHARE * this.whole);
-    const fullest = full.reduce((a, b) => (a && density(a) >= density(b) ? a : b), null);
-    return !fullest ? [] : this.sorted.filter(kernel => kernel.total >= NARROW_SHARE * this.whole)
-      .map(kernel => ({ kernel, fullest, part: density(kernel) / density(fullest) })).filter(({ part }) => part < NARROW_PART).slice(0, NARROW_MAX);
+    const density = ({ samples, total }) => samples / total, sampled = this.sorted.filter(({ samples }) => samples > 0);
+    const fullest = sampled.filter(({ samples, total }) => samples >= USE_SAMPLES && total >= FULLEST_SHARE * this.whole)
+      .reduce((a, b) => (a && density(a) >= density(b) ? a : b), null);
+    for (const kernel of fullest ? sampled : [])
+      kernel.use = { part: Math.max(USE_SAMPLES, kernel.samples) / kernel.total / density(fullest), isLimit: kernel.samples < USE_SAMPLES };
+    return fullest;
+  }
+
+  // Kernels with much time but few samples, which use little of the device.
+  get narrow() {
+    return !this.fullest ? [] : this.sorted.filter(kernel => isNarrow(kernel) && kernel.total >= NARROW_SHARE * this.whole)
+      .slice(0, NARROW_MAX);
   }
 
   get top() {

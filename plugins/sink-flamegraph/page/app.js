@@ -196,6 +196,12 @@ class App {
     element('detail-option').hidden = !model.isDevice || state.get('order') === 'callers';
     element('idle-option').hidden = model.idleType < 0 || Boolean(this.compare) || state.get('order') === 'callers';
     element('show-idle').checked = model.showsIdle;
+    element('use-option').hidden = !model.canMarkUse;
+    element('mark-use').checked = model.marksUse;
+    if (model.canMarkUse) {
+      element('use-option').lastChild.textContent = `Low ${model.types[model.type].device} use`;
+      element('use-option').title = `Kernels with less than a quarter of the samples per time of ${shortName(model.analysis.fullest.name)}`;
+    }
     element('layout').hidden = state.get('order') === 'callers';
     if (element('search') !== document.activeElement)
       element('search').value = state.get('search');
@@ -392,6 +398,7 @@ class App {
     for (const key of ['thread', 'device', 'service', 'threads'])
       on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));
     on('show-idle', 'change', () => state.set({ idle: element('show-idle').checked ? '' : 'no', zoom: '' }));
+    on('mark-use', 'change', () => state.set({ use: element('mark-use').checked ? '' : 'no' }));
     on('merge', 'change', () => state.set({ merge: element('merge').checked ? 'yes' : '', zoom: '' }));
     for (const key of ['focus', 'ignore', 'hide'])
       on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));

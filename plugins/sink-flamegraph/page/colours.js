@@ -27,6 +27,9 @@ function inkOn(colour) {
   return inks.get(colour);
 }
 
+// Stripes that leave text of a colour as readable as it is: they are further from it than what they are drawn on.
+const stripeFor = ink => (luminanceOf(ink) < 0.2 ? '#ffffff59' : '#00000038');
+
 // A colour with partial opacity on a surface.
 function fade(colour, surface, part) {
   const mixed = [1, 3, 5].map(at => Math.round(part * parseInt(colour.slice(at, at + 2), 16) +

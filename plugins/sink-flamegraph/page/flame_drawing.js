@@ -128,6 +128,8 @@ class FlameDrawing {
     }
     if (look.isHatched)
       pen.hatch(x, top + 0.5, wide, high - 1, look.ink === INK_DARK ? '#12161c22' : '#ffffff22');
+    if (look.stripe)
+      pen.hatch(x, top + 0.5, wide, high - 1, look.stripe, 10, 3);
     const room = w - 2 * PADDING + 4;
     if (room < 14 || !look.label)
       return;

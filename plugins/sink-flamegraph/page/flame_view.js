@@ -31,6 +31,7 @@ class FlameView {
     if (this.isCallers)
       this.invert();
     this.view = this.values.view;
+    this.narrow = model.marksUse ? this.narrowNodes() : null;
     this.focus = model.nodeOfKey(this.view, state.get('zoom'));
     if (!(this.values.total[this.focus] > 0))
       this.focus = 0;
@@ -50,6 +51,27 @@ class FlameView {
       this.app.showEmpty(element('graph-empty'));
     this.showPath();
     this.draw();
+  }
+
+  // 1 for each node of a kernel that uses little of the device.
+  narrowNodes() {
+    const { model: { analysis, frames }, view, values } = this, found = new Uint8Array(view.count);
+    for (const node of values.kernels) {
+      const kernel = analysis.kernels.get(frames.names[view.frame[node]]);
+      if (kernel && isNarrow(kernel))
+        found.fill(1, node, view.end[node]);
+    }
+    return found;
+  }
+
+  // How much of the device the kernel uses that a node is in, as a line of the tooltip; null: not known.
+  describeUse(node) {
+    const { model, view } = this;
+    if (!model.isDevice || this.isCallers || this.app.compare || !model.analysis.fullest)
+      return null;
+    const first = pathTo(view, node).find(at => this.kindOf(at) === Kind.DEVICE_FUNCTION);
+    const kernel = first && model.analysis.kernels.get(model.frames.names[view.frame[first]]);
+    return kernel && kernel.use ? [`${model.types[model.type].device} use`, `${useText(kernel.use)}, compared with ${shortName(model.analysis.fullest.name, 32)}`] : null;
   }
 
   // From the leaves: each stack upside down.
@@ -82,9 +104,12 @@ class FlameView {
     const shown = this.textOf(cell, frame);
     if (cell.isAbove)
       fill = fade(fill, this.drawing.pen.app || '#ffffff', 0.6);
-    return { fill, ink: inkOn(fill), pale: paleText(fill), isHatched: group === 'unknown' && !change, weight: isKernel || !cell.node ? 600 : 400, isFound: this.isFound(cell),
+    return { fill, ink: inkOn(fill), pale: paleText(fill), isHatched: group === 'unknown' && !change,
+      stripe: this.isNarrow(cell) && stripeFor(inkOn(fill)), weight: isKernel || !cell.node ? 600 : 400, isFound: this.isFound(cell),
       share: compare ? compare.shareText(cell) : cell.isAbove ? '' : this.shareOfAll(value), ...shown };
   }
+
+  isNarrow(cell) { return Boolean(this.narrow) && cell.nodes.every(node => this.narrow[node]); }
 
   textOf(cell, frame) {
     const { model } = this, { frames } = model;
@@ -120,7 +145,8 @@ class FlameView {
     if (isDimmed)
       fill = fade(fill, surface, 0.24);
     const label = cell.slots ? '' : cell.isUnsaid ? 'no reason' : REASONS[cell.slot].label;
-    return { fill, ink: isDimmed ? this.drawing.pen.dim : inkOn(fill), label, share: this.app.compare
+    const ink = isDimmed ? this.drawing.pen.dim : inkOn(fill);
+    return { fill, ink, stripe: this.isNarrow(cell) && stripeFor(ink), label, share: this.app.compare
       ? this.app.compare.shareText(cell) : this.shareOfAll(cell.value || this.values.total[cell.node]) };
   }
 
@@ -264,6 +290,9 @@ class FlameView {
     const self = cell.more ? 0 : values.self[owner];
     if (self > 0 && self < value)
       lines.push(['Self', `${exactText(self, model.unit)} (${shareText(self, whole)})`]);
+    const use = cell.more ? null : this.describeUse(owner);
+    if (use)
+      lines.push(use);
     if (cell.nodes.length > 1)
       lines.push(...[...cell.nodes].sort((a, b) => values.total[b] - values.total[a]).slice(0, 5).map(node => [model.nameOf(view, node), shareText(values.total[node], whole)]));
     const sub = owner && !cell.more ? [GROUP_NAMES[groupOf(frames, frame)], frames.modules[frame] &&

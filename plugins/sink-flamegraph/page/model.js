@@ -248,6 +248,22 @@ class Model {
     }
   }
 
+  // What the filters keep, explained.
+  get analysis() {
+    const values = this.unhiddenValues();
+    if (!this.explained || this.explained.values !== values)
+      this.explained = new Analysis(this, values);
+    return this.explained;
+  }
+
+  // Whether kernels that use little of the device are marked in the flame graph.
+  get marksUse() { return this.canMarkUse && this.state.get('use') !== 'no'; }
+
+  get canMarkUse() {
+    return this.isDevice && !this.header.difference && this.state.get('order') !== 'callers' && Boolean(this.analysis.fullest) &&
+      this.analysis.sorted.some(isNarrow);
+  }
+
   // The node in this view that corresponds to a node of another view with the same detail.
   nodeIn(view, other, node) {
     return view === other || !node ? node : Math.max(0, view.becomes[other.becomes.indexOf(node)]);

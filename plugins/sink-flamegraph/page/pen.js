@@ -128,15 +128,15 @@ class Pen {
     return [right - wide, wide];
   }
 
-  hatch(x, y, w, h, colour) {
+  hatch(x, y, w, h, colour, step = 6, wide = 1) {
     const { context } = this;
     context.save();
     context.beginPath();
     context.rect(x, y, w, h);
     context.clip();
     context.strokeStyle = colour;
-    context.lineWidth = 1;
-    for (let at = x - h; at < x + w; at += 6) {
+    context.lineWidth = wide;
+    for (let at = x - h; at < x + w; at += step) {
       context.beginPath();
       context.moveTo(at, y + h);
       context.lineTo(at + h, y);

@@ -22,8 +22,7 @@ class Summary {
       return;
     }
     if (model.isDevice) {
-      if (!this.analysis || this.analysis.values !== model.unhiddenValues())
-        this.analysis = new Analysis(model);
+      this.analysis = model.analysis;
       this.panel.append(this.answer(), ...this.why(), ...this.narrow(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
     } else {
       this.panel.append(this.cpuAnswer(), this.hottest());
@@ -102,15 +101,17 @@ class Summary {
     const { analysis, app: { model } } = this, { narrow, whole } = analysis;
     if (!narrow.length)
       return [];
-    const rows = narrow.map(({ kernel, part }) => {
+    const rows = narrow.map(kernel => {
       const button = make('button', { type: 'button', title: kernel.name }, nameWithEnd('b', kernel.name), make('i', { textContent: shareText(kernel.total, whole) }),
-        make('small', { textContent: `uses ${(100 * part).toFixed(part < 0.1 ? 1 : 0)}${THIN}% as much` }));
+        make('small', { textContent: `uses ${useText(kernel.use)} as much` }));
       button.addEventListener('click', () => this.app.zoomTo(analysis.view, kernel.nodes.reduce((a, b) =>
         (analysis.values.total[b] > analysis.values.total[a] ? b : a))));
-      return make('li', {}, button);
+      const item = make('li', {}, button);
+      item.style.setProperty('--c', 'var(--frame-gpu)');
+      return item;
     });
     return [this.section(`Uses little of the ${model.types[model.type].device}`, '', make('ul', { className: 'chain', id: 'narrow' }, ...rows),
-      make('p', { className: 'say' }, 'Compared with ', make('b', { textContent: shortName(narrow[0].fullest.name, 32), title: narrow[0].fullest.name }),
+      make('p', { className: 'say' }, 'Compared with ', make('b', { textContent: shortName(analysis.fullest.name, 32), title: analysis.fullest.name }),
         ', by samples per time. Try a larger grid, batching, or other kernels beside it.'))];
   }
 

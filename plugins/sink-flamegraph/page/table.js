@@ -2,6 +2,7 @@
 
 const GROUPINGS = Object.freeze({ function: 'Function', line: 'Source line', kernel: 'GPU kernel', module: 'Module',
   reason: 'Stall reason', process: 'Process', thread: 'Thread' });
+const USE_GROUPINGS = Object.freeze(['function', 'kernel']);
 const TABLE_ROWS = 100; // at first, and more of them on request
 
 function amountCell(value, whole, unit) {
@@ -153,7 +154,23 @@ class TableView {
     this.rows = this.rowsOf(group, this.values);
     if (this.before)
       this.rows = this.withChanges(this.rows, earlier);
+    this.fullest = !this.before && model.isDevice && USE_GROUPINGS.includes(group) ? model.analysis.fullest : null;
+    for (const row of this.fullest ? this.rows : [])
+      row.use = this.useOf(row);
     this.fill();
+  }
+
+  // How much of the device a row's kernel uses, a part of 1; 0: not known, or no kernel.
+  useOf({ frame }) {
+    const { model } = this.app, kernel = model.frames.kind[frame] === Kind.DEVICE_FUNCTION && model.analysis.kernels.get(model.frames.names[frame]);
+    return kernel && kernel.use && !kernel.use.isLimit ? kernel.use.part : 0;
+  }
+
+  // The heading of the column and its explanation.
+  useHead() {
+    const { model } = this.app;
+    return ['use', `${model.types[model.type].device} use`, 'n', `Samples per time, compared with ${shortName(this.fullest.name)}, the fullest kernel with ${
+      100 * FULLEST_SHARE}${THIN}% of ${model.typeLabel()} or more. Blank: fewer than ${USE_SAMPLES} samples`];
   }
 
   // Rows with their values in the baseline, and rows that only the baseline has.
@@ -178,7 +195,7 @@ class TableView {
   fill() {
     const { model, state } = this.app, whole = this.values.total[0];
     const filter = element('table-filter').value.toLowerCase();
-    const sorts = ['name', 'self', 'total', ...(this.before ? ['change'] : [])];
+    const sorts = ['name', 'self', 'total', ...(this.before ? ['change'] : []), ...(this.fullest ? ['use'] : [])];
     const sort = sorts.includes(state.get('sort')) ? state.get('sort') : 'self';
     const { expression, found } = this.app;
     const rows = this.rows.filter(row => (!filter || row.name.toLowerCase().includes(filter)) &&
@@ -186,14 +203,14 @@ class TableView {
     this.found = rows.length;
     rows.sort(this.compareRows(sort));
     const heads = [['name', 'Name', ''], ['self', 'Self', 'n'], ['total', 'Total', 'n'], ...(this.before ? [['change', 'Change', 'n']] : []),
-      ...(model.isDevice ? [['', 'Stall reasons', '']] : [])];
-    const head = make('tr', {}, ...heads.map(([key, label, className]) => {
+      ...(this.fullest ? [this.useHead()] : []), ...(model.isDevice ? [['', 'Stall reasons', '']] : [])];
+    const head = make('tr', {}, ...heads.map(([key, label, className, title = '']) => {
       const cell = make('th', { className, scope: 'col' });
       if (!key) {
         cell.textContent = label;
         return cell;
       }
-      const button = make('button', { type: 'button', textContent: label + (sort === key ? ' ↓' : '') });
+      const button = make('button', { type: 'button', title, textContent: label + (sort === key ? ' ↓' : '') });
       button.addEventListener('click', () => state.set({ sort: key }, true));
       if (sort === key)
         cell.setAttribute('aria-sort', key === 'name' ? 'ascending' : 'descending');
@@ -204,6 +221,7 @@ class TableView {
       || rows[0];
     const body = make('tbody', {}, ...rows.slice(0, this.most).map(row => this.rowOf(row, whole, row === chosen)));
     element('table-body').replaceChildren(make('thead', {}, head), body);
+    element('table-body').classList.toggle('has-use', Boolean(this.fullest));
     element('table-more').textContent = rows.length ? '' : filter || expression
       ? `Nothing matches “${filter || state.get('search')}”.` : 'No samples.';
     if (rows.length > this.most) {
@@ -237,6 +255,7 @@ class TableView {
     const made = make('tr', { className: isChosen ? 'pick sel' : 'pick', tabIndex: isChosen ? 0 : -1 },
       make('td', { className: 'name', title: row.name }, swatch, row.name, ' ', make('small', { textContent: this.whereOf(row) })),
       number(row.self), number(row.total), this.before && this.changeCell(row),
+      this.fullest && make('td', { className: 'n', textContent: row.use ? useText({ part: row.use }) : '' }),
       ...(model.isDevice ? [make('td', { className: 'mixcell' }, row.mix ? mixBar(row.mix) : '')] : []));
     made.setAttribute('aria-selected', String(isChosen));
     const choose = () => this.app.state.set({ name: row.key }, true);
