@@ -44,6 +44,7 @@ struct making {
 	tallies producers; /* cell, name, file, line */
 	tallies launches;  /* function, name, file, line */
 	tallies samples;   /* name: device samples of kernels, beside their time */
+	uint64_t in_kernels;
 	bool failed;
 };
 
@@ -73,9 +74,45 @@ static uint32_t text_id(struct making *making, const char *text)
 	return id;
 }
 
+/* Adds to the part of that name. */
+static void add_part(struct making *making, summary_parts *parts, const char *name, uint64_t value)
+{
+	size_t i = 0;
+	while (i < parts->count && strcmp(parts->items[i].name, name) != 0)
+		i++;
+	if (i < parts->count)
+		parts->items[i].value = saturating_add(parts->items[i].value, value);
+	else if (i < SUMMARY_PARTS_MAX)
+		making->failed |= !array_push(parts, ((struct summary_part){ name, value }));
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+	const struct summary_part *a = left, *b = right;
+	return a->value != b->value ? (a->value < b->value) - (a->value > b->value) : strcmp(a->name, b->name);
+}
+
+static void sort_parts(summary_parts *parts)
+{
+	if (parts->count)
+		qsort(parts->items, parts->count, sizeof *parts->items, compare_parts);
+}
+
+/* Adds what kernels without a class have, if others have one. */
+static void add_other_kernels(struct making *making)
+{
+	summary_parts *classes = &making->summary->kernel_classes;
+	uint64_t rest = making->in_kernels;
+	for (size_t i = 0; i < classes->count; i++)
+		rest -= classes->items[i].value < rest ? classes->items[i].value : rest;
+	if (classes->count && rest)
+		making->failed |= !array_push(classes, ((struct summary_part){ "other", rest }));
+}
+
 /* The parts of a stack; each may be NULL. */
 struct parts {
 	const struct iaprof_frame *launch, *kernel, *instruction, *producer, *reason, *function;
+	const char *kernel_class;
 };
 
 static bool is_cpu_code(const struct iaprof_frame *frame)
@@ -142,9 +179,10 @@ static struct parts parts_of(const struct iaprof_profile *profile, const struct 
 		}
 		if (is_cpu_code(frame) || frame->kind == IAPROF_FRAME_LINUX_KERNEL || frame->kind == IAPROF_FRAME_CALL)
 			parts.function = frame;
-		else if (frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !parts.kernel)
+		else if (frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !parts.kernel) {
 			parts.kernel = frame;
-		else if (frame->kind == IAPROF_FRAME_STALL_REASON)
+			parts.kernel_class = iaprof_profile_kernel_class(profile, stack->frames[i]);
+		} else if (frame->kind == IAPROF_FRAME_STALL_REASON)
 			parts.reason = frame;
 		else if (frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION && !(frame->flags & IAPROF_FRAME_PRODUCER))
 			parts.instruction = frame;
@@ -166,6 +204,9 @@ static void add_device(struct making *making, const struct parts *parts, uint64_
 		summary->stalled = saturating_add(summary->stalled, value);
 	if (!parts->kernel)
 		return;
+	making->in_kernels = saturating_add(making->in_kernels, value);
+	if (parts->kernel_class)
+		add_part(making, &summary->kernel_classes, parts->kernel_class, value);
 	if (!(parts->kernel->flags & IAPROF_FRAME_UNKNOWN))
 		summary->matched = saturating_add(summary->matched, value);
 	const struct iaprof_frame *instruction = parts->instruction, *launch = parts->launch;
@@ -376,21 +417,9 @@ static void add_idle(struct making *making, const struct iaprof_stack *stack, ui
 {
 	struct profile_summary *summary = making->summary;
 	const char *reason = idle_reason(summary->profile, stack);
-	struct summary_idle *reasons = summary->idle_reasons.items;
-	size_t i = 0;
 	summary->idle = saturating_add(summary->idle, value);
-	while (i < summary->idle_reasons.count && strcmp(reasons[i].reason, reason) != 0)
-		i++;
-	if (i < summary->idle_reasons.count)
-		reasons[i].value = saturating_add(reasons[i].value, value);
-	else if (*reason && i < SUMMARY_IDLE_MAX)
-		making->failed |= !array_push(&summary->idle_reasons, ((struct summary_idle){ reason, value }));
-}
-
-static int compare_idle(const void *left, const void *right)
-{
-	const struct summary_idle *a = left, *b = right;
-	return a->value != b->value ? (a->value < b->value) - (a->value > b->value) : strcmp(a->reason, b->reason);
+	if (*reason)
+		add_part(making, &summary->idle_reasons, reason, value);
 }
 
 int profile_summary_make(struct profile_summary *summary, const struct iaprof_profile *profile, uint32_t value_type)
@@ -417,9 +446,9 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 		else
 			add_cpu(&making, &parts, value->value);
 	}
-	if (summary->idle_reasons.count)
-		qsort(summary->idle_reasons.items, summary->idle_reasons.count, sizeof *summary->idle_reasons.items,
-		      compare_idle);
+	sort_parts(&summary->idle_reasons);
+	sort_parts(&summary->kernel_classes);
+	add_other_kernels(&making);
 	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
 	find_uses(summary);
 	keyed_array_free(&making.functions);
@@ -435,5 +464,6 @@ void profile_summary_free(struct profile_summary *summary)
 {
 	array_free(&summary->functions);
 	array_free(&summary->idle_reasons);
+	array_free(&summary->kernel_classes);
 	array_free(&summary->causes);
 }

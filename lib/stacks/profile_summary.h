@@ -42,13 +42,13 @@ struct summary_cause {
 	uint64_t value;
 };
 
-/* What launching threads did while devices were idle, such as "[disk]". */
-struct summary_idle {
-	const char *reason; /* as long as the profile */
+struct summary_part {
+	const char *name; /* as long as the profile */
 	uint64_t value;
 };
-/* Limit on distinct reasons. */
-#define SUMMARY_IDLE_MAX 64u
+/* Limit on parts with names of their own. */
+#define SUMMARY_PARTS_MAX 64u
+typedef ARRAY(struct summary_part) summary_parts;
 
 struct profile_summary {
 	const struct iaprof_profile *profile;
@@ -58,9 +58,10 @@ struct profile_summary {
 	uint64_t stalled;   /* not issuing */
 	uint64_t unsampled; /* device time of kernels without a sample: why it was spent is not known */
 	uint64_t idle;      /* of device time: how long those devices executed nothing; 0 also if that is not known */
-	ARRAY(struct summary_idle) idle_reasons; /* largest first; empty: none is known */
-	uint64_t matched;    /* in a kernel that is known; of the CPU: the innermost function has a name */
-	uint64_t with_lines; /* at a known source line */
+	summary_parts idle_reasons;   /* what launching threads did while devices were idle, such as "[disk]" */
+	summary_parts kernel_classes; /* the last one is "other"; both: the largest first, empty if none is known */
+	uint64_t matched;             /* in a kernel that is known; of the CPU: the innermost function has a name */
+	uint64_t with_lines;          /* at a known source line */
 	ARRAY(struct summary_function) functions; /* largest first */
 	const struct summary_function *fullest;   /* the kernel with which others are compared; NULL: none */
 	ARRAY(struct summary_cause) causes;       /* largest first, at most SUMMARY_CAUSES_MAX; without Issuing */

@@ -179,6 +179,19 @@ static void append_functions(struct text *text, const struct profile_summary *su
 	text_append_string(text, "\n");
 }
 
+/* Appends the largest parts and their shares. */
+static void append_parts(struct text *text, const summary_parts *parts, size_t most, uint64_t whole)
+{
+	for (size_t i = 0; i < parts->count && i < most; i++) {
+		text_append_string(text, i ? ", " : "");
+		text_append_name(text, parts->items[i].name);
+		text_append_string(text, " ");
+		append_share(text, parts->items[i].value, whole);
+	}
+}
+
+#define IDLE_SHOWN 4u
+
 static void append_idle(struct text *text, const struct profile_summary *summary)
 {
 	uint64_t whole = saturating_add(summary->idle, summary->value);
@@ -186,13 +199,8 @@ static void append_idle(struct text *text, const struct profile_summary *summary
 	append_share(text, summary->idle, whole);
 	text_append_format(text, " of the %s from its first execution to its last.\n",
 			   quantity_time((double)whole).text);
-	for (size_t i = 0; i < summary->idle_reasons.count && i < 4; i++) {
-		const struct summary_idle *idle = &summary->idle_reasons.items[i];
-		text_append_string(text, i ? ", " : "What the launching threads did meanwhile: ");
-		text_append_name(text, idle->reason);
-		text_append_string(text, " ");
-		append_share(text, idle->value, summary->idle);
-	}
+	text_append_string(text, summary->idle_reasons.count ? "What the launching threads did meanwhile: " : "");
+	append_parts(text, &summary->idle_reasons, IDLE_SHOWN, summary->idle);
 	text_append_string(text, summary->idle_reasons.count ? ".\n" : "");
 }
 
@@ -241,6 +249,12 @@ static void append_device(struct text *text, const struct profile_summary *summa
 	}
 	append_narrow(text, summary);
 	append_type(text, summary);
+	if (summary->kernel_classes.count) {
+		text_append_string(text, " by class: ");
+		append_parts(text, &summary->kernel_classes, SUMMARY_PARTS_MAX, summary->value);
+		text_append_string(text, "\n");
+		append_type(text, summary);
+	}
 	text_append_string(text, " by kernel");
 	append_functions(text, summary);
 	append_share(text, summary->stalled, summary->value);

@@ -164,6 +164,7 @@ static void append_header(struct text *text, const struct stack_tree *tree, cons
 	append_texts(text, tree, "names", offsetof(struct iaprof_frame, name));
 	append_texts(text, tree, "modules", offsetof(struct iaprof_frame, module));
 	append_texts(text, tree, "files", offsetof(struct iaprof_frame, file));
+	append_texts(text, tree, "classes", offsetof(struct iaprof_frame, kernel_class));
 	append_key(text, "code");
 	page_code_append(text, choices->code, profile);
 	text_append_string(text, "}");

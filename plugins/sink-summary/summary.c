@@ -180,16 +180,18 @@ static void append_label(struct text *text, const struct iaprof_value_type *type
 }
 
 /* What launching threads did while the devices were idle. */
-static void append_idle_reasons(struct text *text, const struct profile_summary *summary)
+static void append_parts(struct text *text, const char *key, const summary_parts *parts)
 {
-	for (size_t i = 0; i < summary->idle_reasons.count; i++) {
-		text_append_string(text, i ? "," : ",\n\"idle_reasons\":[");
-		text_append_string(text, "{\"name\":");
-		text_append_json(text, summary->idle_reasons.items[i].reason);
-		append_number(text, "value", summary->idle_reasons.items[i].value);
+	if (!parts->count)
+		return;
+	text_append_format(text, ",\n\"%s\":[", key);
+	for (size_t i = 0; i < parts->count; i++) {
+		text_append_string(text, i ? ",{\"name\":" : "{\"name\":");
+		text_append_json(text, parts->items[i].name);
+		append_number(text, "value", parts->items[i].value);
 		text_append_string(text, "}");
 	}
-	text_append_string(text, summary->idle_reasons.count ? "]" : "");
+	text_append_string(text, "]");
 }
 
 static void append_json(struct text *text, const struct profile_summary *summary)
@@ -212,7 +214,8 @@ static void append_json(struct text *text, const struct profile_summary *summary
 		append_number(text, "without_samples", summary->unsampled);
 		if (summary->idle)
 			append_number(text, "idle", summary->idle);
-		append_idle_reasons(text, summary);
+		append_parts(text, "idle_reasons", &summary->idle_reasons);
+		append_parts(text, "kernel_classes", &summary->kernel_classes);
 		append_number(text, "with_lines", summary->with_lines);
 		if (summary->fullest) {
 			text_append_string(text, ",\"fullest_kernel\":");

@@ -83,6 +83,7 @@ def the_answer_names_what_is_slow():
                       rf'  Launch site: {LAUNCH}, model\.py:{site}\n  Stall reason: Data dependency \(sbid\)\n'
                       rf'  Producer: .*load, decoder\.cl:{line}\n  What to try: .*stage data in local memory', text)
     assert answer and 35 < float(answer.group(1)) < 60, text
+    assert re.search(r'^GPU samples by class: softmax \d.*, attention \d.*, other \d+\.\d %$', text, re.MULTILINE), text
     assert re.search(r'^NPU IPC storm: \d+ firmware messages .*the firmware sends more than jobs need .*\.$', text, re.M), text
 
 

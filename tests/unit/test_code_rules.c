@@ -109,6 +109,7 @@ static const struct {
 	{ "triton_poi_fused_gelu_1", "activation" },
 	{ "triton_poi_fused_add_2", "elementwise" },
 	{ "elementwise_kernel<128, 2, gpu_kernel_impl_nocast<direct_copy_kernel_cuda>>", "copy" },
+	{ "at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, 1ul>>", "copy" },
 	{ "CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 3, 64, 64>", "copy" },
 	{ "[memory copy]", "copy" },
 	{ "cunn_SoftMaxForward<8, c10::BFloat16>", "softmax" },

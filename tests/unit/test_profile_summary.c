@@ -133,6 +133,34 @@ TEST(a_launch_from_a_thread_of_libraries_is_of_the_largest_one)
 	EXPECT("  Launch site: at::mm, libtorch_cpu.so\n");
 }
 
+static void add_of_class(const char *name, const char *class, uint64_t value)
+{
+	uint32_t kernel = test_profile_frame(
+		&profile,
+		&(struct iaprof_frame){ .name = name, .kind = IAPROF_FRAME_DEVICE_FUNCTION, .kernel_class = class });
+	uint32_t frames[] = { frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0), kernel,
+			      reason("sb", IAPROF_STALL_DATA) };
+	test_profile_value(&profile, test_profile_stack(&profile, frames, 3), stalls, value);
+}
+
+TEST(kernels_are_added_up_by_class)
+{
+	add_of_class("flash_fwd", "attention", 30);
+	add_of_class("gemm", "matrix product", 40);
+	add_of_class("paged", "attention", 25);
+	add_of_class("histogram", NULL, 5);
+	make(stalls);
+	EXPECT(" by class: attention 55.0 %, matrix product 40.0 %, other 5.00 %\n");
+	ck_assert_uint_eq(summary.kernel_classes.count, 3);
+}
+
+TEST(without_a_class_there_is_no_sum)
+{
+	add_of_class("histogram", NULL, 5);
+	make(stalls);
+	ck_assert_ptr_null(strstr(text.data, "by class"));
+}
+
 TEST(names_the_bottleneck)
 {
 	uint32_t data = reason("sb", IAPROF_STALL_DATA), issuing = reason("run", IAPROF_STALL_ISSUING);

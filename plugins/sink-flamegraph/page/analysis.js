@@ -66,6 +66,21 @@ class Analysis {
     return line.number;
   }
 
+  // Kernels by class, the largest first and those without one last: { name, total, mix }; empty if no kernel has a class.
+  get classes() {
+    const classes = new Map();
+    for (const { frame, total, mix } of this.sorted) {
+      const name = this.frames.classes[frame] || 'other';
+      const known = classes.get(name) || { name, total: 0, mix: new Float64Array(REASONS.length) };
+      known.total += total;
+      mix.forEach((value, slot) => { known.mix[slot] += value; });
+      classes.set(name, known);
+    }
+    const isOther = ({ name }) => name === 'other';
+    const sorted = [...classes.values()].sort((a, b) => isOther(a) - isOther(b) || b.total - a.total);
+    return sorted.every(isOther) ? [] : sorted;
+  }
+
   // The most expensive stalls: { kernel, line, slot, value }
   findCauses() {
     const causes = [];

@@ -39,7 +39,8 @@ function parseProfile(bytes) {
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   const next = numbersOf(bytes, 4 + length);
   const frameCount = next();
-  const frames = { names: header.names, modules: header.modules, files: header.files, count: frameCount,
+  const frames = { names: header.names, modules: header.modules, files: header.files, classes: header.classes,
+    count: frameCount,
     kind: new Uint8Array(frameCount), flags: new Uint8Array(frameCount), line: new Uint32Array(frameCount),
     pid: new Uint32Array(frameCount) };
   for (let i = 0; i < frameCount; i++) {

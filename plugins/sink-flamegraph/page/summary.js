@@ -23,7 +23,7 @@ class Summary {
     }
     if (model.isDevice) {
       this.analysis = model.analysis;
-      this.panel.append(this.answer(), ...this.why(), ...this.narrow(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
+      this.panel.append(this.answer(), ...this.why(), ...this.narrow(), ...this.classes(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
     } else {
       this.panel.append(this.cpuAnswer(), this.hottest());
     }
@@ -155,6 +155,22 @@ class Summary {
       ...(remedy ? [this.section('What to try', '', make('p', { className: 'say', textContent: remedy }))] : [])];
   }
 
+  classes() {
+    const { whole, classes } = this.analysis, longest = Math.max(...classes.map(({ total }) => total));
+    const rows = classes.map(({ name, total, mix }) => {
+      const bar = mixBar(mix, total);
+      bar.style.width = `${100 * total / longest}%`;
+      return make('div', { className: 'krow' }, make('span', { textContent: name }), make('span', {}, bar),
+        make('span', { textContent: shareText(total, whole) }));
+    });
+    return classes.length ? [this.section(`${this.byLabel()} by class`, 'stall reasons', ...rows)] : [];
+  }
+
+  byLabel() {
+    const { model } = this.app;
+    return `${model.shareOf.startsWith('the ') ? 'Filtered ' : ''}${model.typeLabel()}`;
+  }
+
   kernels() {
     const { analysis, app } = this, { sorted, whole } = analysis;
     const longest = sorted.length ? sorted[0].total : 0;
@@ -167,7 +183,7 @@ class Summary {
       button.addEventListener('click', () => app.openCode({ kernel: kernel.name }));
       return button;
     });
-    return this.section(`${app.model.shareOf.startsWith('the ') ? 'Filtered ' : ''}${app.model.typeLabel()} by kernel`, sorted.length > 8 ? `${sorted.length} kernels` : 'stall reasons', ...rows);
+    return this.section(`${this.byLabel()} by kernel`, sorted.length > 8 ? `${sorted.length} kernels` : 'stall reasons', ...rows);
   }
 
   cpuAnswer() {
