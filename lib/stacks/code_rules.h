@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules that tell the program's own code from that of runtimes and frameworks, and sort GPU kernels into classes
- * (iaprof(1), RULES). Of the rules of a kind that match, the last one counts, so that later files override earlier ones.
- * Immutable once read: any thread.
+ * (iaprof(1), RULES). Of the rules of a kind that match, the last one counts, so that later files override earlier
+ * ones. Immutable once read: any thread.
  */
 #pragma once
 
