@@ -50,7 +50,7 @@ REASON = re.compile(
     r'refus|reject|skip|ignor|discard|limit|exceed|budget|quota|too (large|big|many|long|deep)|larger|longer|deadline|'
     r'time[- ]?out|timed out|not (a )?(regular|trusted|allowed|permitted|read|opened|followed|answer)|damag|invalid|'
     r'malformed|corrupt|truncat|cannot|could not|untrusted|owner|unsupported|died|killed|crash|file ?system|mount|'
-    r'too slow|stopped|checksum|mismatch|permission|symbolic link|device|fifo', re.I)
+    r'too slow|d(oes|id) not return|stopped|checksum|mismatch|permission|symbolic link|device|fifo', re.I)
 
 
 def as_user(user, niceness=0):
