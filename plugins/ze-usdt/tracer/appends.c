@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "captures.h"
+#include "timed_events.h"
 
 struct list *appends_list(struct registry_cache *cache, ze_command_list_handle_t handle, enum handle_owner owner)
 {
@@ -211,7 +212,7 @@ struct timed_launch *appends_time_launch(ze_command_list_handle_t handle, ze_ker
 	    !atomic_load_explicit(&list->next_command, memory_order_relaxed) &&
 	    !atomic_load_explicit(&tracer.registry.captures, memory_order_acquire) &&
 	    timing_chooses(&thread->timing, kernel))
-		timed = timing_begin(&tracer.timing, list, handle, event);
+		timed = level_zero_launch_begin(list, handle, event);
 	errno = error;
 	return timed;
 }

@@ -23,7 +23,7 @@ void appends_launches(uintptr_t frame_pointer, ze_command_list_handle_t list, en
 
 /*
  * A launch without an event is about to be appended: sets *event if it is to be timed, and returns what
- * appends_launches() and then timing_end() receive; else NULL.
+ * appends_launches() and then level_zero_launch_end() receive; else NULL.
  */
 struct timed_launch *appends_time_launch(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
 					 ze_event_handle_t *event);

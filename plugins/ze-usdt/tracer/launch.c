@@ -55,7 +55,7 @@ void launch_report(struct thread *thread, struct kernel *kernel, uintptr_t handl
 	const struct module *module = __atomic_load_n(&kernel->module, __ATOMIC_RELAXED);
 	uint64_t number = module ? module->number : 0, base = kernel->instruction_base;
 	if (timed)
-		probe_timed_launch(timing_number(timed));
+		probe_timed_launch(timed->number);
 	if (level_zero_launch_kernel_semaphore > 0)
 		probe_launch_kernel(base, kernel->address, kernel->size, kernel->name, number, recording,
 				    stack.identity, stack.innermost);

@@ -6,6 +6,7 @@
 
 #include "appends.h"
 #include "captures.h"
+#include "timed_events.h"
 
 #define CALLBACK(name) void name(void *arguments, ze_result_t result, void *data, void **call_data)
 #define UNUSED_DATA (void)data, (void)call_data
@@ -40,7 +41,7 @@ CALLBACK(launch_appended)
 		appends_launches((uintptr_t)__builtin_frame_address(0), *parameters->list, owner_of(data),
 				 parameters->kernel, 1, timed);
 	if (timed)
-		timing_end(&tracer.timing, timed, result == ZE_RESULT_SUCCESS);
+		level_zero_launch_end(timed, result == ZE_RESULT_SUCCESS);
 }
 
 CALLBACK(work_awaited)
@@ -172,7 +173,7 @@ CALLBACK(list_destroying)
 
 	UNUSED_DATA;
 	(void)result;
-	timing_end_list(&tracer.timing, *parameters->phCommandList);
+	timing_end_source(&tracer.timing, *parameters->phCommandList);
 	capture_list_destroyed(*parameters->phCommandList);
 	registry_remove_list(&tracer.registry, (uintptr_t)*parameters->phCommandList);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tracer.h"
+#include "timed_events.h"
 
 /* Aim of the time between two timed launches of a kernel: 100 a second show its mean to a percent or two in ten
  * seconds. */
@@ -20,20 +20,6 @@
 
 /* The clocks of host and device are compared so often: they drift apart by some microseconds a second. */
 #define CLOCKS_TIME UINT64_C(100000000) /* ns */
-
-/* Launches that are checked at each that is timed: more than one, so that the number of pending ones falls. */
-#define CHECKS 8u
-
-struct timed_launch {
-	struct timed_launch *next_unused;
-	struct timed_device *device;
-	ze_event_handle_t event;
-	ze_event_handle_t marker; /* signalled after the event, without a time stamp; NULL: of a pool */
-	ze_command_list_handle_t list;
-	ze_event_handle_t *argument; /* of the call; NULL after it */
-	uint64_t number;
-	uint64_t appended; /* CLOCK_MONOTONIC, ns */
-};
 
 static uint64_t now(void)
 {
@@ -107,113 +93,24 @@ bool timing_chooses(struct timing_thread *thread, struct kernel *kernel)
 	return is_chosen;
 }
 
-static void address_find(const struct level_zero *calls, struct timed_device *device)
+/* Returns the device, or NULL. With the lock. */
+static struct timed_device *device_find(struct timing *timing, void *context, void *device, enum timed_kind kind)
 {
-	ze_pci_ext_properties_t pci = { .stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES };
-
-	if (calls->zeDevicePciGetPropertiesExt &&
-	    calls->zeDevicePciGetPropertiesExt(device->device, &pci) == ZE_RESULT_SUCCESS)
-		device->address = ZE_DEVICE_KNOWN | (uint64_t)pci.address.domain << 16 | (pci.address.bus & 0xff) << 8 |
-				  (pci.address.device & 0x1f) << 3 | (pci.address.function & 7);
-}
-
-static bool clock_find(const struct level_zero *calls, struct timed_device *device)
-{
-	ze_device_properties_t properties = { .stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2 };
-
-	if (calls->zeDeviceGetProperties(device->device, &properties) != ZE_RESULT_SUCCESS ||
-	    !properties.timerResolution || !properties.kernelTimestampValidBits)
-		return false;
-	uint32_t bits = properties.kernelTimestampValidBits;
-	if (properties.timestampValidBits && properties.timestampValidBits < bits)
-		bits = properties.timestampValidBits;
-	device->mask = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
-	device->tick = 1e9 / (double)properties.timerResolution; /* cycles per second */
-	return true;
-}
-
-static bool calls_exist(const struct level_zero *calls)
-{
-	return calls->zeCommandListGetDeviceHandle && calls->zeCommandListAppendSignalEvent &&
-	       calls->zeDeviceGetProperties && calls->zeDeviceGetGlobalTimestamps && calls->zeEventPoolCreate &&
-	       calls->zeEventPoolDestroy && calls->zeEventCreate && calls->zeEventDestroy && calls->zeEventHostReset &&
-	       calls->zeEventQueryStatus && calls->zeEventQueryKernelTimestamp;
-}
-
-static void device_begin(struct timed_device *device, ze_context_handle_t context, ze_device_handle_t handle,
-			 bool counter_based)
-{
-	*device = (struct timed_device){ .context = context, .device = handle, .counter_based = counter_based };
-	device->failed = !clock_find(&tracer.calls, device);
-	address_find(&tracer.calls, device);
-}
-
-/* Returns the device of a list, or NULL. With the lock. */
-static struct timed_device *device_find(struct timing *timing, const struct list *list, ze_command_list_handle_t handle)
-{
-	const struct level_zero *calls = &tracer.calls;
-	bool counter_based = atomic_load_explicit(&list->in_order, memory_order_relaxed);
-	ze_context_handle_t context = (ze_context_handle_t)atomic_load_explicit(&list->context, memory_order_relaxed);
 	struct timed_device *unused = NULL;
-	ze_device_handle_t device;
 
-	/* How a list executes is not known if it was created before the tracer was loaded. */
-	if (!context || !calls_exist(calls) || (counter_based && !calls->zeEventCounterBasedCreate) ||
-	    calls->zeCommandListGetDeviceHandle(handle, &device) != ZE_RESULT_SUCCESS)
-		return NULL;
 	for (unsigned i = 0; i < TIMED_DEVICES_MAX; i++) {
 		struct timed_device *known = &timing->devices[i];
 
-		if (known->context == context && known->device == device && known->counter_based == counter_based)
+		if (known->device == device && known->context == context && known->kind == kind)
 			return known->failed ? NULL : known;
-		if (!known->context)
+		if (!known->device)
 			unused = known;
 	}
-	if (unused)
-		device_begin(unused, context, device, counter_based);
-	return unused && !unused->failed ? unused : NULL;
-}
-
-static bool pool_event_create(struct timed_device *device, ze_event_handle_t *event)
-{
-	const ze_event_pool_desc_t description = { .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC,
-						   .flags = ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP |
-							    ZE_EVENT_POOL_FLAG_HOST_VISIBLE,
-						   .count = TIMED_POOL_EVENTS };
-	const ze_event_desc_t event_description = { .stype = ZE_STRUCTURE_TYPE_EVENT_DESC,
-						    .index = device->pool_events % TIMED_POOL_EVENTS,
-						    .signal = ZE_EVENT_SCOPE_FLAG_HOST,
-						    .wait = ZE_EVENT_SCOPE_FLAG_HOST };
-	uint32_t pools = sizeof device->pools / sizeof *device->pools;
-	ze_event_pool_handle_t *pool = &device->pools[device->pool_events / TIMED_POOL_EVENTS];
-
-	if (device->pool_events == pools * TIMED_POOL_EVENTS ||
-	    (!*pool && tracer.calls.zeEventPoolCreate(device->context, &description, 1, &device->device, pool) !=
-			       ZE_RESULT_SUCCESS))
-		return false;
-	device->pool_events++;
-	return tracer.calls.zeEventCreate(*pool, &event_description, event) == ZE_RESULT_SUCCESS;
-}
-
-static bool counter_based_create(const struct timed_device *device, uint32_t flags, uint32_t scope,
-				 ze_event_handle_t *event)
-{
-	const struct counter_based_event_description description = { .type = STRUCTURE_COUNTER_BASED_EVENT,
-								     .flags = COUNTER_BASED_IMMEDIATE |
-									      COUNTER_BASED_HOST_VISIBLE | flags,
-								     .signal = scope,
-								     .wait = scope };
-
-	return tracer.calls.zeEventCounterBasedCreate(device->context, device->device, &description, event) ==
-	       ZE_RESULT_SUCCESS;
-}
-
-static bool events_create(struct timed_device *device, struct timed_launch *launch)
-{
-	if (!device->counter_based)
-		return pool_event_create(device, &launch->event);
-	return counter_based_create(device, 0, 0, &launch->marker) &&
-	       counter_based_create(device, COUNTER_BASED_DEVICE_TIMESTAMP, ZE_EVENT_SCOPE_FLAG_HOST, &launch->event);
+	if (!unused)
+		return NULL;
+	*unused = (struct timed_device){ .kind = kind, .context = context, .device = device };
+	unused->failed = !level_zero_device_begin(unused);
+	return unused->failed ? NULL : unused;
 }
 
 /* Returns a launch whose event is not in use; NULL: there are too many. With the lock. */
@@ -232,7 +129,7 @@ static struct timed_launch *launch_take(struct timing *timing, struct timed_devi
 	launch = calloc(1, sizeof *launch);
 	if (!launch)
 		return NULL;
-	if (!events_create(device, launch)) {
+	if (!level_zero_events_create(device, launch)) {
 		device->failed = true;
 		free(launch);
 		return NULL;
@@ -242,38 +139,24 @@ static struct timed_launch *launch_take(struct timing *timing, struct timed_devi
 	return launch;
 }
 
-struct timed_launch *timing_begin(struct timing *timing, struct list *list, ze_command_list_handle_t handle,
-				  ze_event_handle_t *event)
+struct timed_launch *timing_take(struct timing *timing, void *context, void *handle, enum timed_kind kind,
+				 const void *source)
 {
-	timing_read(timing, CHECKS);
 	if (!lock_try(timing))
 		return NULL;
-	struct timed_device *device = device_find(timing, list, handle);
+	struct timed_device *device = device_find(timing, context, handle, kind);
 	struct timed_launch *launch = device ? launch_take(timing, device) : NULL;
 	unlock(timing);
 	if (!launch)
 		return NULL;
 	launch->number = atomic_fetch_add_explicit(&timing->last, 1, memory_order_relaxed) + 1;
 	launch->appended = now();
-	launch->list = handle;
-	launch->argument = event;
-	*event = launch->event;
+	launch->source = source;
 	return launch;
 }
 
-uint64_t timing_number(const struct timed_launch *launch)
+void timing_add(struct timing *timing, struct timed_launch *launch)
 {
-	return launch->number;
-}
-
-/* An event whose launch failed, or that nothing follows, is never used again. */
-void timing_end(struct timing *timing, struct timed_launch *launch, bool is_appended)
-{
-	*launch->argument = NULL;
-	launch->argument = NULL;
-	if (!is_appended || (launch->marker && tracer.calls.zeCommandListAppendSignalEvent(
-						       launch->list, launch->marker) != ZE_RESULT_SUCCESS))
-		return;
 	lock(timing);
 	uint32_t pending = atomic_load_explicit(&timing->pending, memory_order_relaxed);
 	timing->launches[pending] = launch;
@@ -281,14 +164,21 @@ void timing_end(struct timing *timing, struct timed_launch *launch, bool is_appe
 	unlock(timing);
 }
 
+/* With the lock. */
+static void launch_put_back(struct timed_launch *launch)
+{
+	launch->next_unused = launch->device->unused;
+	launch->device->unused = launch;
+}
+
 /* Compares the clocks. Returns whether that has ever been possible. */
 static bool clocks_compare(struct timed_device *device)
 {
-	uint64_t before = now(), host, ticks;
+	uint64_t before = now(), ticks;
 
 	if (device->host && before - device->host < CLOCKS_TIME)
 		return true;
-	if (tracer.calls.zeDeviceGetGlobalTimestamps(device->device, &host, &ticks) != ZE_RESULT_SUCCESS)
+	if (!level_zero_clock_read(device, &ticks))
 		return device->host;
 	device->host = before + (now() - before) / 2;
 	device->ticks = ticks;
@@ -312,17 +202,14 @@ static bool is_plausible(const struct timed_launch *launch, uint64_t begin, uint
 	return begin < end && begin + CLOCKS_TIME > launch->appended && end < now() + CLOCKS_TIME;
 }
 
-static void launch_report_time(const struct timed_launch *launch, const ze_kernel_timestamp_result_t *stamps)
+static void launch_report_time(const struct timed_launch *launch, const struct time_stamps *stamps)
 {
 	struct timed_device *device = launch->device;
 	uint64_t begin = 0, end = 0;
 
 	if (stamps && clocks_compare(device)) {
-		/* The global clock also runs while the launch is preempted. */
-		begin = host_time(device, stamps->global.kernelStart);
-		end = begin +
-		      (uint64_t)((double)((stamps->global.kernelEnd - stamps->global.kernelStart) & device->mask) *
-				 device->tick);
+		begin = host_time(device, stamps->begin);
+		end = begin + (uint64_t)((double)((stamps->end - stamps->begin) & device->mask) * device->tick);
 	}
 	if (!begin || !is_plausible(launch, begin, end))
 		begin = end = 0;
@@ -330,29 +217,16 @@ static void launch_report_time(const struct timed_launch *launch, const ze_kerne
 		probe_kernel_time(launch->number, begin, end, device->address);
 }
 
-/*
- * Returns whether a launch is no longer pending. Intel's driver waits up to five seconds when it is asked for the
- * status of a counter-based event with a time stamp that has not happened (synchronizeTimestampCompletionWithTimeout()
- * in compute-runtime 26.27): the marker is asked for, which the list signals later.
- */
+/* Returns whether a launch is no longer pending. */
 static bool launch_read(struct timed_launch *launch)
 {
-	struct timed_device *device = launch->device;
-	ze_kernel_timestamp_result_t stamps;
-	ze_result_t result = device->failed
-				     ? ZE_RESULT_ERROR_DEVICE_LOST
-				     : tracer.calls.zeEventQueryStatus(launch->marker ? launch->marker : launch->event);
+	struct time_stamps stamps;
+	enum event_state state = level_zero_event_read(launch, &stamps);
 
-	if (result == ZE_RESULT_SUCCESS)
-		result = tracer.calls.zeEventQueryKernelTimestamp(launch->event, &stamps);
-	if (result == ZE_RESULT_NOT_READY)
+	if (state == EVENT_PENDING)
 		return false;
-	launch_report_time(launch, result == ZE_RESULT_SUCCESS ? &stamps : NULL);
-	if (result == ZE_RESULT_SUCCESS && !device->counter_based)
-		result = tracer.calls.zeEventHostReset(launch->event);
-	device->failed |= result != ZE_RESULT_SUCCESS;
-	launch->next_unused = device->unused;
-	device->unused = launch;
+	launch_report_time(launch, state == EVENT_ENDED ? &stamps : NULL);
+	launch_put_back(launch);
 	return true;
 }
 
@@ -387,7 +261,7 @@ void timing_read(struct timing *timing, uint32_t count)
  * Events must not be touched when the list that signals them is gone: Intel's driver writes into its queue
  * (Event::unsetCmdQueue() in compute-runtime 26.27). A program may destroy a list only when its commands have ended.
  */
-void timing_end_list(struct timing *timing, ze_command_list_handle_t list)
+void timing_end_source(struct timing *timing, const void *source)
 {
 	int error = errno;
 
@@ -397,7 +271,7 @@ void timing_end_list(struct timing *timing, ze_command_list_handle_t list)
 	pending_read(timing, TIMED_LAUNCHES_MAX);
 	uint32_t pending = atomic_load_explicit(&timing->pending, memory_order_relaxed);
 	for (uint32_t i = 0; i < pending; i++)
-		if (timing->launches[i]->list == list) {
+		if (timing->launches[i]->source == source) {
 			launch_report_time(timing->launches[i], NULL);
 			timing->launches[i--] = timing->launches[--pending]; /* its event is never used again */
 		}
@@ -413,8 +287,7 @@ static void device_end(struct timing *timing, struct timed_device *device)
 
 	for (uint32_t i = 0; i < pending; i++)
 		if (timing->launches[i]->device == device) {
-			timing->launches[i]->next_unused = device->unused;
-			device->unused = timing->launches[i];
+			launch_put_back(timing->launches[i]);
 			timing->launches[i--] = timing->launches[--pending];
 		}
 	atomic_store_explicit(&timing->pending, pending, memory_order_relaxed);
@@ -422,18 +295,15 @@ static void device_end(struct timing *timing, struct timed_device *device)
 		struct timed_launch *launch = device->unused;
 
 		device->unused = launch->next_unused;
-		tracer.calls.zeEventDestroy(launch->event);
-		if (launch->marker)
-			tracer.calls.zeEventDestroy(launch->marker);
+		level_zero_event_destroy(launch);
 		free(launch);
 		timing->made--;
 	}
-	for (uint32_t i = 0; i * TIMED_POOL_EVENTS < device->pool_events; i++)
-		tracer.calls.zeEventPoolDestroy(device->pools[i]);
+	level_zero_pools_destroy(device);
 	*device = (struct timed_device){ 0 };
 }
 
-void timing_end_context(struct timing *timing, ze_context_handle_t context)
+void timing_end_context(struct timing *timing, const void *context)
 {
 	int error = errno;
 
