@@ -396,9 +396,8 @@ static const struct iaprof_option options[] = {
 	OPTION(kernel, BOOL, "kernel", "no",
 	       "Record the Linux kernel stack of the system call that queued each launch"),
 	OPTION(time, CHOICE, "time", "off",
-	       "Time launches on the device, of those that the program gives no event: sample times some of each "
-	       "kernel, chosen at random, and estimates the time of the others; all times each, which delays the "
-	       "launch after it",
+	       "Time launches on the device: sample times some of each kernel, chosen at random, and estimates the "
+	       "time of the others; all times each, which delays the launch after it",
 	       .choices = time_choices),
 	OPTION(drain_period, DURATION, "drain", "100ms",
 	       "Longest interval between reads of the BPF maps; shorter while launches are frequent",

@@ -9,7 +9,7 @@
 /* Programs for more devices have no image. */
 #define DEVICES_MAX 64
 
-static bool object_query(opencl_get_info *info, uintptr_t handle, enum opencl_query query, void *value, size_t size)
+bool opencl_query(opencl_get_info *info, uintptr_t handle, enum opencl_query query, void *value, size_t size)
 {
 	return info((const struct opencl_object *)handle, query, size, value, NULL) == OPENCL_SUCCESS;
 }
@@ -22,11 +22,11 @@ static uint8_t *first_image(const struct opencl *calls, uintptr_t program, enum 
 	uint8_t *images[DEVICES_MAX] = { NULL }, *first = NULL;
 	bool complete = true;
 
-	if (!object_query(calls->program_info, program, sizes_query, sizes, sizeof sizes))
+	if (!opencl_query(calls->program_info, program, sizes_query, sizes, sizeof sizes))
 		return NULL;
 	for (size_t i = 0; i < DEVICES_MAX && complete; i++)
 		complete = sizes[i] == 0 || (images[i] = malloc(sizes[i]));
-	complete = complete && object_query(calls->program_info, program, images_query, images, sizeof images);
+	complete = complete && opencl_query(calls->program_info, program, images_query, images, sizeof images);
 	for (size_t i = 0; i < DEVICES_MAX; i++) {
 		if (complete && !first && images[i]) {
 			first = images[i];
@@ -55,7 +55,7 @@ char *opencl_kernel_name(const struct opencl *calls, uintptr_t kernel)
 	    size == 0 || size > NAME_SIZE_MAX)
 		return NULL;
 	char *name = calloc(1, size + 1);
-	if (name && object_query(calls->kernel_info, kernel, OPENCL_KERNEL_FUNCTION_NAME, name, size))
+	if (name && opencl_query(calls->kernel_info, kernel, OPENCL_KERNEL_FUNCTION_NAME, name, size))
 		return name;
 	free(name);
 	return NULL;
@@ -65,35 +65,35 @@ uintptr_t opencl_kernel_program(const struct opencl *calls, uintptr_t kernel)
 {
 	uintptr_t program = 0;
 
-	return object_query(calls->kernel_info, kernel, OPENCL_KERNEL_PROGRAM, &program, sizeof program) ? program : 0;
+	return opencl_query(calls->kernel_info, kernel, OPENCL_KERNEL_PROGRAM, &program, sizeof program) ? program : 0;
 }
 
 bool opencl_kernel_address(const struct opencl *calls, uintptr_t kernel, uint64_t *address)
 {
-	return object_query(calls->kernel_info, kernel, OPENCL_KERNEL_GPU_ADDRESS, address, sizeof *address);
+	return opencl_query(calls->kernel_info, kernel, OPENCL_KERNEL_GPU_ADDRESS, address, sizeof *address);
 }
 
 bool opencl_is_image(const struct opencl *calls, uintptr_t memory)
 {
 	uint32_t type = OPENCL_MEMORY_BUFFER;
 
-	return object_query(calls->memory_info, memory, OPENCL_MEMORY_TYPE, &type, sizeof type) &&
+	return opencl_query(calls->memory_info, memory, OPENCL_MEMORY_TYPE, &type, sizeof type) &&
 	       type != OPENCL_MEMORY_BUFFER;
 }
 
-static bool is_last(opencl_get_info *info, uintptr_t handle, enum opencl_query query)
+bool opencl_is_last(opencl_get_info *info, uintptr_t handle, enum opencl_query query)
 {
 	uint32_t count = 0;
 
-	return object_query(info, handle, query, &count, sizeof count) && count == 1;
+	return opencl_query(info, handle, query, &count, sizeof count) && count == 1;
 }
 
 bool opencl_kernel_is_last(const struct opencl *calls, uintptr_t kernel)
 {
-	return is_last(calls->kernel_info, kernel, OPENCL_KERNEL_REFERENCE_COUNT);
+	return opencl_is_last(calls->kernel_info, kernel, OPENCL_KERNEL_REFERENCE_COUNT);
 }
 
 bool opencl_program_is_last(const struct opencl *calls, uintptr_t program)
 {
-	return is_last(calls->program_info, program, OPENCL_PROGRAM_REFERENCE_COUNT);
+	return opencl_is_last(calls->program_info, program, OPENCL_PROGRAM_REFERENCE_COUNT);
 }

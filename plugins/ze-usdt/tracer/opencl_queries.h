@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tracer asks Intel's OpenCL driver about programs and kernels. Handles are cl_program, cl_kernel and cl_mem.
- */
+/* What the tracer asks Intel's OpenCL driver. Handles are cl_program, cl_kernel, cl_mem and others. */
 #ifndef ZE_TRACER_OPENCL_QUERIES_H
 #define ZE_TRACER_OPENCL_QUERIES_H
 
@@ -9,6 +8,9 @@
 #include <stdint.h>
 
 #include "opencl.h"
+
+/* Returns whether an object's info function answered. */
+bool opencl_query(opencl_get_info *info, uintptr_t handle, enum opencl_query query, void *value, size_t size);
 
 /*
  * Returns the image of a program for its first device, to be freed, and whether it has addresses (*loaded). Returns
@@ -26,6 +28,7 @@ bool opencl_kernel_address(const struct opencl *calls, uintptr_t kernel, uint64_
 bool opencl_is_image(const struct opencl *calls, uintptr_t memory);
 
 /* These return whether the program's next release destroys the object. */
+bool opencl_is_last(opencl_get_info *info, uintptr_t handle, enum opencl_query reference_count);
 bool opencl_kernel_is_last(const struct opencl *calls, uintptr_t kernel);
 bool opencl_program_is_last(const struct opencl *calls, uintptr_t program);
 

@@ -72,10 +72,18 @@ static int begin(const struct opencl_driver *driver, void *(*find)(void *library
 	/* Kernels without an address cannot be distinguished. */
 	if (!has_addresses(device))
 		return -ENOSYS;
+	void *const *functions = device->functions;
 	tracer.opencl = (struct opencl){
-		.program_info = (opencl_get_info *)device->functions[OPENCL_DISPATCH_GET_PROGRAM_INFO],
-		.memory_info = (opencl_get_info *)device->functions[OPENCL_DISPATCH_GET_MEMORY_INFO],
-		.kernel_info = (opencl_get_info *)device->functions[OPENCL_DISPATCH_GET_KERNEL_INFO],
+		.program_info = (opencl_get_info *)functions[OPENCL_DISPATCH_GET_PROGRAM_INFO],
+		.memory_info = (opencl_get_info *)functions[OPENCL_DISPATCH_GET_MEMORY_INFO],
+		.kernel_info = (opencl_get_info *)functions[OPENCL_DISPATCH_GET_KERNEL_INFO],
+		.device_info = (opencl_get_info *)functions[OPENCL_DISPATCH_GET_DEVICE_INFO],
+		.queue_info = (opencl_get_info *)functions[OPENCL_DISPATCH_GET_QUEUE_INFO],
+		.event_info = (opencl_get_info *)functions[OPENCL_DISPATCH_GET_EVENT_INFO],
+		.event_times = (opencl_get_info *)functions[OPENCL_DISPATCH_GET_EVENT_PROFILING_INFO],
+		.event_retain = (opencl_count_reference *)functions[OPENCL_DISPATCH_RETAIN_EVENT],
+		.event_release = (opencl_count_reference *)functions[OPENCL_DISPATCH_RELEASE_EVENT],
+		.timer = (opencl_get_timer *)functions[OPENCL_DISPATCH_GET_DEVICE_TIMER],
 	};
 	int error = tracer_prepare(find, left_out, sizeof left_out / sizeof *left_out);
 	return error ? error : tracing_enable(driver, device);

@@ -21,7 +21,7 @@
 /* The clocks of host and device are compared so often: they drift apart by some microseconds a second. */
 #define CLOCKS_TIME UINT64_C(100000000) /* ns */
 
-static uint64_t now(void)
+uint64_t timing_now(void)
 {
 	struct timespec time = { 0 };
 
@@ -71,7 +71,7 @@ static bool is_busy(struct timing_thread *thread, uint64_t time)
  */
 bool timing_chooses(struct timing_thread *thread, struct kernel *kernel)
 {
-	uint64_t time = now(), since = time - atomic_load_explicit(&kernel->timed, memory_order_relaxed);
+	uint64_t time = timing_now(), since = time - atomic_load_explicit(&kernel->timed, memory_order_relaxed);
 	uint32_t period = atomic_load_explicit(&kernel->period, memory_order_relaxed);
 
 	if (level_zero_time_all_semaphore > 0)
@@ -93,6 +93,11 @@ bool timing_chooses(struct timing_thread *thread, struct kernel *kernel)
 	return is_chosen;
 }
 
+static bool is_opencl(const struct timed_device *device)
+{
+	return device->kind == TIMED_OPENCL;
+}
+
 /* Returns the device, or NULL. With the lock. */
 static struct timed_device *device_find(struct timing *timing, void *context, void *device, enum timed_kind kind)
 {
@@ -109,7 +114,7 @@ static struct timed_device *device_find(struct timing *timing, void *context, vo
 	if (!unused)
 		return NULL;
 	*unused = (struct timed_device){ .kind = kind, .context = context, .device = device };
-	unused->failed = !level_zero_device_begin(unused);
+	unused->failed = !(is_opencl(unused) ? opencl_device_begin(unused) : level_zero_device_begin(unused));
 	return unused->failed ? NULL : unused;
 }
 
@@ -129,7 +134,7 @@ static struct timed_launch *launch_take(struct timing *timing, struct timed_devi
 	launch = calloc(1, sizeof *launch);
 	if (!launch)
 		return NULL;
-	if (!level_zero_events_create(device, launch)) {
+	if (!is_opencl(device) && !level_zero_events_create(device, launch)) {
 		device->failed = true;
 		free(launch);
 		return NULL;
@@ -142,7 +147,10 @@ static struct timed_launch *launch_take(struct timing *timing, struct timed_devi
 struct timed_launch *timing_take(struct timing *timing, void *context, void *handle, enum timed_kind kind,
 				 const void *source)
 {
-	if (!lock_try(timing))
+	/* As timing_add() does: it is held for some microseconds. */
+	if (level_zero_time_all_semaphore > 0)
+		lock(timing);
+	else if (!lock_try(timing))
 		return NULL;
 	struct timed_device *device = device_find(timing, context, handle, kind);
 	struct timed_launch *launch = device ? launch_take(timing, device) : NULL;
@@ -150,13 +158,14 @@ struct timed_launch *timing_take(struct timing *timing, void *context, void *han
 	if (!launch)
 		return NULL;
 	launch->number = atomic_fetch_add_explicit(&timing->last, 1, memory_order_relaxed) + 1;
-	launch->appended = now();
+	launch->appended = timing_now();
 	launch->source = source;
 	return launch;
 }
 
 void timing_add(struct timing *timing, struct timed_launch *launch)
 {
+	launch->returned = timing_now();
 	lock(timing);
 	uint32_t pending = atomic_load_explicit(&timing->pending, memory_order_relaxed);
 	timing->launches[pending] = launch;
@@ -171,16 +180,24 @@ static void launch_put_back(struct timed_launch *launch)
 	launch->device->unused = launch;
 }
 
+void timing_put_back(struct timing *timing, struct timed_launch *launch)
+{
+	lock(timing);
+	launch_put_back(launch);
+	unlock(timing);
+}
+
 /* Compares the clocks. Returns whether that has ever been possible. */
 static bool clocks_compare(struct timed_device *device)
 {
-	uint64_t before = now(), ticks;
+	uint64_t before = timing_now(), ticks;
 
 	if (device->host && before - device->host < CLOCKS_TIME)
 		return true;
-	if (!level_zero_clock_read(device, &ticks))
+	if (!(is_opencl(device) ? opencl_clock_read(device, &ticks) : level_zero_clock_read(device, &ticks)))
 		return device->host;
-	device->host = before + (now() - before) / 2;
+	device->host_error = (timing_now() - before) / 2;
+	device->host = before + device->host_error;
 	device->ticks = ticks;
 	return true;
 }
@@ -199,7 +216,7 @@ static uint64_t host_time(const struct timed_device *device, uint64_t stamp)
 /* A driver that wrote no time stamps leaves what was there before. */
 static bool is_plausible(const struct timed_launch *launch, uint64_t begin, uint64_t end)
 {
-	return begin < end && begin + CLOCKS_TIME > launch->appended && end < now() + CLOCKS_TIME;
+	return begin < end && begin + CLOCKS_TIME > launch->appended && end < timing_now() + CLOCKS_TIME;
 }
 
 static void launch_report_time(const struct timed_launch *launch, const struct time_stamps *stamps)
@@ -211,6 +228,14 @@ static void launch_report_time(const struct timed_launch *launch, const struct t
 		begin = host_time(device, stamps->begin);
 		end = begin + (uint64_t)((double)((stamps->end - stamps->begin) & device->mask) * device->tick);
 	}
+	/*
+	 * Intel's driver does not convert the times of a launch that, as it compared the clocks, began before it was
+	 * submitted (calculateProfilingData() in compute-runtime of August 2026): it began then.
+	 */
+	if (is_opencl(device) && begin < end && !is_plausible(launch, begin, end)) {
+		end = launch->appended + (end - begin);
+		begin = launch->appended;
+	}
 	if (!begin || !is_plausible(launch, begin, end))
 		begin = end = 0;
 	if (timing_is_on())
@@ -221,13 +246,29 @@ static void launch_report_time(const struct timed_launch *launch, const struct t
 static bool launch_read(struct timed_launch *launch)
 {
 	struct time_stamps stamps;
-	enum event_state state = level_zero_event_read(launch, &stamps);
+	bool opencl = is_opencl(launch->device);
+	enum event_state state = opencl ? opencl_event_read(launch, &stamps) : level_zero_event_read(launch, &stamps);
 
 	if (state == EVENT_PENDING)
 		return false;
 	launch_report_time(launch, state == EVENT_ENDED ? &stamps : NULL);
+	if (opencl)
+		opencl_event_release(launch);
 	launch_put_back(launch);
 	return true;
+}
+
+/*
+ * Events of Level Zero must not be touched when the list that signals them is gone: Intel's driver writes into its
+ * queue (Event::unsetCmdQueue() in compute-runtime 26.27).
+ */
+static void launch_forget(struct timed_launch *launch)
+{
+	launch_report_time(launch, NULL);
+	if (!is_opencl(launch->device))
+		return; /* never used again */
+	opencl_event_release(launch);
+	launch_put_back(launch);
 }
 
 /* With the lock. */
@@ -237,7 +278,7 @@ static void pending_read(struct timing *timing, uint32_t count)
 
 	for (uint32_t i = 0; i < count && pending; i++) {
 		timing->next = timing->next < pending ? timing->next : 0;
-		if (launch_read(timing->launches[timing->next]))
+		if (!is_opencl(timing->launches[timing->next]->device) && launch_read(timing->launches[timing->next]))
 			timing->launches[timing->next] = timing->launches[--pending];
 		else
 			timing->next++;
@@ -257,27 +298,87 @@ void timing_read(struct timing *timing, uint32_t count)
 	errno = error;
 }
 
-/*
- * Events must not be touched when the list that signals them is gone: Intel's driver writes into its queue
- * (Event::unsetCmdQueue() in compute-runtime 26.27). A program may destroy a list only when its commands have ended.
- */
-void timing_end_source(struct timing *timing, const void *source)
+/* Removes the pending launches for which a function returns true. */
+static void pending_visit(struct timing *timing, bool (*visit)(struct timed_launch *launch, const void *argument),
+			  const void *argument)
 {
 	int error = errno;
 
-	if (!atomic_load_explicit(&timing->pending, memory_order_relaxed))
+	if (!timing_is_pending(timing))
 		return;
 	lock(timing);
-	pending_read(timing, TIMED_LAUNCHES_MAX);
 	uint32_t pending = atomic_load_explicit(&timing->pending, memory_order_relaxed);
 	for (uint32_t i = 0; i < pending; i++)
-		if (timing->launches[i]->source == source) {
-			launch_report_time(timing->launches[i], NULL);
-			timing->launches[i--] = timing->launches[--pending]; /* its event is never used again */
-		}
+		if (visit(timing->launches[i], argument))
+			timing->launches[i--] = timing->launches[--pending];
 	atomic_store_explicit(&timing->pending, pending, memory_order_relaxed);
 	unlock(timing);
 	errno = error;
+}
+
+static bool is_awaited(const struct timed_launch *launch, const struct awaited *awaited)
+{
+	struct timed_device *device = launch->device;
+
+	if (!is_opencl(device) || launch->source != awaited->source)
+		return false;
+	return launch->returned < awaited->before || launch->opencl_event == awaited->event ||
+	       (awaited->queued && clocks_compare(device) &&
+		launch->returned + device->host_error < host_time(device, awaited->queued));
+}
+
+static bool read_if_awaited(struct timed_launch *launch, const void *awaited)
+{
+	return is_awaited(launch, awaited) && launch_read(launch);
+}
+
+void timing_read_awaited(struct timing *timing, const struct awaited *awaited)
+{
+	pending_visit(timing, read_if_awaited, awaited);
+}
+
+static bool has_event(const struct timed_launch *launch, uintptr_t event)
+{
+	return is_opencl(launch->device) && launch->is_programs && launch->opencl_event == event;
+}
+
+bool timing_has_event(struct timing *timing, uintptr_t event)
+{
+	bool found = false;
+
+	lock(timing);
+	uint32_t pending = atomic_load_explicit(&timing->pending, memory_order_relaxed);
+	for (uint32_t i = 0; i < pending && !found; i++)
+		found = has_event(timing->launches[i], event);
+	unlock(timing);
+	return found;
+}
+
+static bool forget_if_event(struct timed_launch *launch, const void *event)
+{
+	if (!has_event(launch, (uintptr_t)event))
+		return false;
+	launch_forget(launch);
+	return true;
+}
+
+void timing_forget_event(struct timing *timing, uintptr_t event)
+{
+	pending_visit(timing, forget_if_event, (const void *)event);
+}
+
+static bool end_if_source(struct timed_launch *launch, const void *source)
+{
+	if (launch->source != source)
+		return false;
+	if (!launch_read(launch))
+		launch_forget(launch);
+	return true;
+}
+
+void timing_end_source(struct timing *timing, const void *source)
+{
+	pending_visit(timing, end_if_source, source);
 }
 
 /* The launches of a device that is about to end have ended: what is still pending is not read. */

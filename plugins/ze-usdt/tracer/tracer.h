@@ -26,6 +26,7 @@ struct tracer {
 	unsigned loader_count;
 	struct level_zero calls; /* of the first one: all share the drivers, and their handles */
 	struct opencl opencl;
+	struct pointer_map opencl_queues; /* with the registry's lock */
 	struct registry registry;
 	struct announcer announcer;
 	struct stack_process stacks;
