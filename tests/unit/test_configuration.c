@@ -283,7 +283,8 @@ TEST(refuses_bad_command_lines)
 		{ { "--=x" },
 		  "-- is ambiguous: --pid --children --cgroup --container --scope --duration --source --hold "
 		  "--finish-within --sink --output --interval --continuous --memory --budget --record --replay --diff "
-		  "--normalize --decoder --debuginfod --config --plugin-path --check --list --help --version --verbose "
+		  "--normalize --decoder --debuginfod --rules --config --plugin-path --check --list --help --version "
+		  "--verbose "
 		  "--quiet" },
 		{ { "--list=all" }, "--list does not take a value" },
 		{ { "-d" }, "--duration requires a value" },
@@ -508,7 +509,7 @@ TEST(refuses_bad_files)
 			  "x.ini:2: unknown key 'list' (keys: pid, children, cgroup, container, scope, duration, hold, "
 			  "finish-within, output, interval, continuous, memory, budget, record, replay, before, after, "
 			  "normalize, "
-			  "debuginfod, plugin-path, verbose, quiet)"),
+			  "debuginfod, rules, plugin-path, verbose, quiet)"),
 		FILE_CASE("[iaprof]\nverbose = 3\n", "x.ini:2: verbose: 3 is out of range (0 to 2)"),
 		FILE_CASE("[iaprof]\noutput =\n", "x.ini:2: output: missing file name"),
 		FILE_CASE("[iaprof]\npid = 1,a\n", "x.ini:2: pid: 'a' is not a process ID (1 to 4194304)"),
