@@ -13,6 +13,8 @@ def tree(*names):
     """A copy of the program that finds these plugins only, as one in a build tree does."""
     os.makedirs('tree/meson-info')
     shutil.copy(PROGRAM, 'tree/iaprof')
+    os.makedirs('tree/examples')
+    shutil.copy(os.path.join(os.path.dirname(PROGRAM), 'examples/code.rules'), 'tree/examples')
     for name in names:
         os.makedirs(f'tree/plugins/{name}')
         folder = os.path.join(os.path.dirname(PROGRAM), 'plugins', f'sink-{name}') if name == FOLDED else PLUGINS

@@ -17,6 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CASE = 'known-source'
 IAPROF = pathlib.Path(os.environ['TEST_IAPROF']).resolve()
 LINE = f'{CASE} capture {HERE}/captures/{CASE}.iaprof\n'
+# What the expectation lacks without a planted change, as in renamed.txt.
+ADDED = 'column\t-\tkernel_class\ta later version\n'
 
 
 make_facts = compare.make_facts
@@ -39,7 +41,7 @@ def run(change=lambda facts: facts, table='', program=None, words=()):
     shutil.rmtree(folder, ignore_errors=True)
     compare.write_expected(folder / f'{CASE}.txt.xz', facts, preset=0)
     pathlib.Path('list').write_text(LINE, encoding='utf-8')
-    pathlib.Path('table').write_text(table, encoding='utf-8')
+    pathlib.Path('table').write_text(ADDED + table, encoding='utf-8')
     arguments = ['compare.py', '--program', program or IAPROF, '--list', 'list', '--expected', folder, '--renamed', 'table', *words]
     with contextlib.redirect_stdout(io.StringIO()) as said, mock.patch.object(sys, 'argv', list(map(str, arguments))), \
             mock.patch.object(compare, 'make_facts', facts_of_run):
