@@ -83,7 +83,7 @@ def the_answer_names_what_is_slow():
                       rf'  Launch site: {LAUNCH}, model\.py:{site}\n  Stall reason: Data dependency \(sbid\)\n'
                       rf'  Producer: .*load, decoder\.cl:{line}\n  What to try: .*stage data in local memory', text)
     assert answer and 35 < float(answer.group(1)) < 60, text
-    assert re.search(r'^GPU samples by class: softmax \d.*, attention \d.*, other \d+\.\d %$', text, re.MULTILINE), text
+    assert re.search(r'^GPU samples by class: matrix product \d.*, softmax \d.*, attention \d.*, normalization [\d.]+ %$', text, re.MULTILINE), text
     assert re.search(r'^NPU IPC storm: \d+ firmware messages .*the firmware sends more than jobs need .*\.$', text, re.M), text
 
 
@@ -107,9 +107,9 @@ def stalls_follow_the_code():
 
 def exports_have_classes():
     """By the installed rules and one of the user's."""
-    pathlib.Path('my.rules').write_text(f'class matrix product: {KERNEL}\n', encoding='utf-8')
+    pathlib.Path('my.rules').write_text(f'class dense layer: {KERNEL}\n', encoding='utf-8')
     expected = {'rms_norm': 'normalization', 'softmax': 'softmax', 'attention_scores': 'attention', 'bias_gelu': 'activation'}
-    for options, own in ((), ''), (('--rules', 'my.rules'), 'matrix product'):
+    for options, own in ((), 'matrix product'), (('--rules', 'my.rules'), 'dense layer'):
         iaprof('-q', *options, '-k', 'csv', '-o', 'classes.csv')
         sums = collections.Counter()
         with open('classes.csv', newline='', encoding='utf-8') as file:
