@@ -56,10 +56,12 @@ static bool field_find(const char *name, enum code_field *field)
 /* Returns text without white space around it, which is overwritten; NULL if nothing is left. */
 static char *trim(char *text)
 {
-	text += text ? strspn(text, " \t") : 0;
-	for (size_t length = text ? strlen(text) : 0; length && strchr(" \t\r", text[length - 1]); length--)
+	if (!text)
+		return NULL;
+	text += strspn(text, " \t");
+	for (size_t length = strlen(text); length && strchr(" \t\r", text[length - 1]); length--)
 		text[length - 1] = '\0';
-	return text && *text ? text : NULL;
+	return *text ? text : NULL;
 }
 
 /* Reads "library FIELD PATTERN", "own FIELD PATTERN" or "class NAME: PATTERN". Returns NULL, or what is wrong. */
