@@ -50,11 +50,12 @@ static uint64_t value_of_part(const struct attribution *attribution, uint64_t to
 }
 
 /* Divides the count of each stall reason among the targets. */
-static void divide(struct attribution *attribution, const struct iaprof_record_stall_sample *sample, uint64_t begin)
+static void divide(struct attribution *attribution, const struct iaprof_record_stall_sample *sample, uint64_t total,
+		   uint64_t begin)
 {
 	const uint64_t *counts = iaprof_record_stall_sample_counts(sample);
 	struct proportional_split *split = &attribution->split;
-	uint64_t total = attribution_total(sample), valued = 0;
+	uint64_t valued = 0;
 	for (uint32_t reason = 0; reason < sample->reason_count; reason++) {
 		if (!counts[reason])
 			continue;
@@ -182,6 +183,6 @@ bool attribution_add(struct attribution *attribution, const struct iaprof_record
 	if (!done)
 		return false;
 	became->samples = saturating_add(became->samples, total);
-	divide(attribution, sample, begin_of(became, sample));
+	divide(attribution, sample, total, begin_of(became, sample));
 	return true;
 }

@@ -116,19 +116,39 @@ static void take_value(struct correlator *correlator, const struct iaprof_record
 		correlator_take_sample(correlator, &sample.head);
 }
 
-/* Returns the id of the value type for what executions on such a device overlap. */
-static uint32_t overlap_type(struct correlator *correlator, uint32_t kind, uint32_t flags)
+static uint32_t device_kind_of(const struct correlator *correlator, const struct iaprof_record_job *job)
+{
+	const struct sampled_device *device =
+		sampled_devices_find(correlator->options.devices, job->header.source, job->device);
+	return device ? device->kind : IAPROF_DEVICE_UNKNOWN;
+}
+
+/* Declares that values of a type are an estimate from now on. */
+static void declare_estimate(struct correlator *correlator, const struct iaprof_record_job *job)
+{
+	const struct iaprof_record_value_type type = { .header.size = sizeof type,
+						       .id = job->time_type,
+						       .role = IAPROF_VALUE_DEVICE_TIME,
+						       .device_kind = device_kind_of(correlator, job),
+						       .flags = IAPROF_VALUE_ESTIMATED };
+	(void)use_value_type(correlator, &type);
+}
+
+/* Returns the id of the value type for what a job overlaps. */
+static uint32_t overlap_type(struct correlator *correlator, const struct iaprof_record_job *job)
 {
 	static const char *const names[OVERLAP_TYPES] = { [IAPROF_DEVICE_UNKNOWN] = "device-overlap",
 							  [IAPROF_DEVICE_GPU] = "gpu-overlap",
 							  [IAPROF_DEVICE_NPU] = "npu-overlap" };
-	struct overlap_type *known = &correlator->overlap_types[kind < OVERLAP_TYPES ? kind : IAPROF_DEVICE_UNKNOWN];
+	uint32_t kind = device_kind_of(correlator, job), position = kind < OVERLAP_TYPES ? kind : IAPROF_DEVICE_UNKNOWN;
+	uint32_t flags = iaprof_record_job_is_estimate(job) ? IAPROF_VALUE_ESTIMATED : 0;
+	struct overlap_type *known = &correlator->overlap_types[position];
 	if (known->id && !(flags & ~known->flags))
 		return known->id;
 	struct iaprof_record_value_type type = { .role = IAPROF_VALUE_DEVICE_OVERLAP,
 						 .device_kind = kind,
 						 .flags = flags };
-	(void)declare_value_type(correlator, &type, names[known - correlator->overlap_types], "nanoseconds");
+	(void)declare_value_type(correlator, &type, names[position], "nanoseconds");
 	known->id = type.id;
 	known->flags |= flags;
 	return known->id;
@@ -136,23 +156,13 @@ static uint32_t overlap_type(struct correlator *correlator, uint32_t kind, uint3
 
 void correlator_take_execution(struct correlator *correlator, const struct iaprof_record_job *job, uint64_t share)
 {
-	const struct sampled_device *device =
-		sampled_devices_find(correlator->options.devices, job->header.source, job->device);
-	uint32_t kind = device ? device->kind : IAPROF_DEVICE_UNKNOWN;
-	uint32_t flags = 0;
-	if (iaprof_record_job_is_estimate(job)) {
-		flags = IAPROF_VALUE_ESTIMATED;
-		(void)use_value_type(correlator, &(struct iaprof_record_value_type){
-							 .header.size = sizeof(struct iaprof_record_value_type),
-							 .id = job->time_type,
-							 .role = IAPROF_VALUE_DEVICE_TIME,
-							 .device_kind = kind,
-							 .flags = flags });
-	}
+	bool is_estimate = iaprof_record_job_is_estimate(job);
+	uint64_t duration = saturating_multiply(job->header.time - job->started, is_estimate ? job->represents : 1);
+	if (is_estimate)
+		declare_estimate(correlator, job);
 	take_value(correlator, job, job->time_type, share);
-	uint64_t duration = saturating_multiply(job->header.time - job->started, flags ? job->represents : 1);
-	if (duration > share + 1) /* shares are rounded */
-		take_value(correlator, job, overlap_type(correlator, kind, flags), duration - share);
+	if (duration > share && duration - share > 1) /* shares are rounded */
+		take_value(correlator, job, overlap_type(correlator, job), duration - share);
 }
 
 /* Returns the device as in struct stack_origin. Devices beyond the limit: 0. */
