@@ -107,10 +107,12 @@ bool frame_table_add_module(struct frame_table *table, const char *path, const u
 
 static uint32_t rule_of(struct frame_table *table, enum code_field field, const char *text)
 {
+	if (!text)
+		return 0;
 	struct rule_of_text wanted = { .key = { text, field } };
-	const struct rule_of_text *known = text ? keyed_array_get(&table->rules_of_texts, &wanted.key) : NULL;
-	if (known || !text)
-		return known ? known->rule : 0;
+	const struct rule_of_text *known = keyed_array_get(&table->rules_of_texts, &wanted.key);
+	if (known)
+		return known->rule;
 	wanted.rule = code_rules_find(table->rules, field, text);
 	(void)keyed_array_add(&table->rules_of_texts, &wanted); /* found again without it */
 	return wanted.rule;

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/regular_file.h"
+#include "text/percent_encoding.h"
 
 struct code_rule {
 	enum code_field field;
@@ -53,15 +54,11 @@ static bool field_find(const char *name, enum code_field *field)
 	return false;
 }
 
-/* Returns text without white space around it, which is overwritten; NULL if nothing is left. */
-static char *trim(char *text)
+/* Returns what is left of a line without blanks around it, in place; NULL if nothing is. */
+static char *rest_of(char *line)
 {
-	if (!text)
-		return NULL;
-	text += strspn(text, " \t");
-	for (size_t length = strlen(text); length && strchr(" \t\r", text[length - 1]); length--)
-		text[length - 1] = '\0';
-	return *text ? text : NULL;
+	char *text = line ? text_trim(line) : NULL;
+	return text && *text ? text : NULL;
 }
 
 /* Reads "library FIELD PATTERN", "own FIELD PATTERN" or "class NAME: PATTERN". Returns NULL, or what is wrong. */
@@ -71,15 +68,15 @@ static const char *rule_read(char *line, struct code_rule *rule)
 	rule->is_library = !strcmp(word, "library");
 	if (!strcmp(word, "class")) {
 		rule->field = CODE_FIELD_KERNEL;
-		rule->class = trim(strsep(&line, ":"));
-		rule->pattern = trim(line);
+		rule->class = rest_of(strsep(&line, ":"));
+		rule->pattern = rest_of(line);
 		return rule->class && rule->pattern ? NULL : "class: a name, a colon and a pattern must follow";
 	}
 	if (!rule->is_library && strcmp(word, "own") != 0)
 		return "a rule begins with library, own or class";
-	line = trim(line);
+	line = rest_of(line);
 	const char *field = strsep(&line, " \t");
-	rule->pattern = trim(line);
+	rule->pattern = rest_of(line);
 	if (!field || !rule->pattern)
 		return "a field (file, module or function) and a pattern must follow";
 	return field_find(field, &rule->field) ? NULL : "a field is file, module or function";
