@@ -179,6 +179,13 @@ static void stack_walk(struct walk *walk, const struct iaprof_profile *profile, 
 	location_end(walk);
 }
 
+/* Returns the class of the kernel that was met; NULL: none. */
+static const char *class_of(const struct iaprof_profile *profile, const struct walk *walk)
+{
+	return walk->known_kernel ? iaprof_profile_kernel_class(profile, (uint32_t)(walk->known_kernel - walk->known))
+				  : NULL;
+}
+
 static uint32_t sample_find(struct profile_samples *samples, const struct walk *walk, uint32_t stack)
 {
 	struct iaprof_stack_origin origin = iaprof_profile_stack(samples->profile, stack)->origin;
@@ -189,8 +196,7 @@ static uint32_t sample_find(struct profile_samples *samples, const struct walk *
 	sample.tid = origin.tid;
 	sample.thread = profile_tables_text(&samples->tables, origin.thread);
 	sample.device = profile_tables_text(&samples->tables, origin.device);
-	sample.class =
-		profile_tables_text(&samples->tables, iaprof_profile_stack_kernel_class(samples->profile, stack));
+	sample.class = profile_tables_text(&samples->tables, class_of(samples->profile, walk));
 	sample.span = samples->options.spans ? profile_tables_span(&samples->tables,
 								   iaprof_profile_stack_span(samples->profile, stack))
 					     : 0;
