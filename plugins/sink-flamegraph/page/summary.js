@@ -8,6 +8,13 @@ const FINDINGS_SHOWN = 12;
 
 const IDLE_DOMINATES = 0.5; // of the time from the first execution to the last
 
+// Fills a row: a name, a bar whose length is the value's part of the longest one's, and the value's share of the whole.
+function barRow(row, name, bar, { value, longest, whole }) {
+  bar.style.width = `${100 * value / longest}%`;
+  row.append(name, make('span', {}, bar), make('span', { textContent: shareText(value, whole) }));
+  return row;
+}
+
 class Summary {
   constructor(app) {
     this.app = app;
@@ -157,12 +164,8 @@ class Summary {
 
   classes() {
     const { whole, classes } = this.analysis, longest = Math.max(...classes.map(({ total }) => total));
-    const rows = classes.map(({ name, total, mix }) => {
-      const bar = mixBar(mix, total);
-      bar.style.width = `${100 * total / longest}%`;
-      return make('div', { className: 'krow' }, make('span', { textContent: name }), make('span', {}, bar),
-        make('span', { textContent: shareText(total, whole) }));
-    });
+    const rows = classes.map(({ name, total, mix }) => barRow(make('div', { className: 'krow' }),
+      make('span', { textContent: name }), mixBar(mix, total), { value: total, longest, whole }));
     return classes.length ? [this.section(`${this.byLabel()} by class`, 'stall reasons', ...rows)] : [];
   }
 
@@ -175,11 +178,8 @@ class Summary {
     const { analysis, app } = this, { sorted, whole } = analysis;
     const longest = sorted.length ? sorted[0].total : 0;
     const rows = sorted.slice(0, 8).map(kernel => {
-      const bar = mixBar(kernel.mix, kernel.total);
-      bar.style.width = `${100 * kernel.total / longest}%`;
-      const button = make('button', { type: 'button', className: 'krow', title: kernel.name },
-        nameWithEnd('span', kernel.name), make('span', {}, bar),
-        make('span', { textContent: shareText(kernel.total, whole) }));
+      const button = barRow(make('button', { type: 'button', className: 'krow', title: kernel.name }),
+        nameWithEnd('span', kernel.name), mixBar(kernel.mix, kernel.total), { value: kernel.total, longest, whole });
       button.addEventListener('click', () => app.openCode({ kernel: kernel.name }));
       return button;
     });
@@ -225,12 +225,10 @@ class Summary {
     const rows = this.hottestRows(values).slice(0, 10), longest = rows.length ? rows[0].self : 0;
     return this.section(`Self ${app.model.typeLabel()} by function`, '', ...rows.map(row => {
       const bar = make('span', { className: 'mix' }, make('i', {}));
-      bar.style.width = `${100 * row.self / longest}%`;
       bar.firstChild.style.width = '100%';
       bar.firstChild.style.background = `var(--frame-${this.app.table.groupOfRow(row) === 'gpu' ? 'gpu' : 'linux'})`;
-      const button = make('button', { type: 'button', className: 'krow', title: row.name },
-        nameWithEnd('span', row.name), make('span', {}, bar),
-        make('span', { textContent: shareText(row.self, values.total[0]) }));
+      const button = barRow(make('button', { type: 'button', className: 'krow', title: row.name }),
+        nameWithEnd('span', row.name), bar, { value: row.self, longest, whole: values.total[0] });
       button.addEventListener('click', () => app.state.set({ view: 'table', name: row.key, group: 'function' }));
       return button;
     }));
