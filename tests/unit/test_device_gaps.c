@@ -211,7 +211,7 @@ TEST(idle_time_between_kernels_is_what_the_launching_thread_did)
 	expect("");
 }
 
-/* Idle time is of the device that was idle, as its executions are, if profiles have devices. */
+/* In a profile with devices, idle time names the device that was idle. */
 TEST_LOOP(idle_time_is_of_its_device, 0, 2)
 {
 	static const char *const names[] = { "first GPU", "second GPU" };
