@@ -23,7 +23,8 @@ enum {
 	CUPTI_CONTEXT_DESTROY_STARTING = 2,
 	CUPTI_MODULE_LOADED = 6,
 	CUPTI_MODULE_UNLOAD_STARTING = 7,
-	CUPTI_GRAPH_NODE_CREATED = 13
+	CUPTI_GRAPH_NODE_CREATED = 13,
+	CUPTI_GRAPH_NODE_CLONED = 20
 };
 
 /* Callback ids of domain DRIVER. */
@@ -90,6 +91,16 @@ struct cupti_module_data { /* CUpti_ModuleResourceData */
 	uint32_t id;
 	size_t size;
 	const char *cubin;
+};
+
+enum { CUPTI_NODE_KERNEL = 0 }; /* CU_GRAPH_NODE_TYPE_KERNEL */
+
+struct cupti_graph_data { /* CUpti_GraphData */
+	void *graph, *original_graph;
+	void *node, *original_node;
+	uint32_t node_type;
+	void *dependency;
+	void *executable;
 };
 
 typedef void cupti_callback(void *data, uint32_t domain, uint32_t id, const void *parameters);
@@ -239,10 +250,12 @@ struct cupti_functions {
 	int (*activity_next)(uint8_t *buffer, size_t used, void **record);
 	int (*activity_dropped)(cupti_context context, uint32_t stream, size_t *count);
 	int (*timestamp)(uint64_t *time);
+	int (*graph_node_id)(void *node, uint64_t *id);
 };
 #define CUPTI_FUNCTION_NAMES                                                                                           \
 	"cuptiSubscribe", "cuptiUnsubscribe", "cuptiEnableCallback", "cuptiGetDeviceId", "cuptiPCSamplingEnable",      \
 		"cuptiPCSamplingDisable", "cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingGetData",        \
 		"cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons", "cuptiGetCubinCrc",             \
 		"cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityFlushAll",                      \
-		"cuptiActivityGetNextRecord", "cuptiActivityGetNumDroppedRecords", "cuptiGetTimestamp"
+		"cuptiActivityGetNextRecord", "cuptiActivityGetNumDroppedRecords", "cuptiGetTimestamp",                \
+		"cuptiGetGraphNodeId"

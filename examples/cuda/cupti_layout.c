@@ -19,6 +19,10 @@ SAME(cupti_resource_data, context, CUpti_ResourceData, context);
 SAME(cupti_resource_data, descriptor, CUpti_ResourceData, resourceDescriptor);
 SAME(cupti_module_data, size, CUpti_ModuleResourceData, cubinSize);
 SAME(cupti_module_data, cubin, CUpti_ModuleResourceData, pCubin);
+SAME_SIZE(cupti_graph_data, CUpti_GraphData);
+SAME(cupti_graph_data, node, CUpti_GraphData, node);
+SAME(cupti_graph_data, original_node, CUpti_GraphData, originalNode);
+SAME(cupti_graph_data, node_type, CUpti_GraphData, nodeType);
 SAME(cupti_callback_data, parameters, CUpti_CallbackData, functionParams);
 SAME(cupti_memory_call, count, cuMemsetD8_v2_params, N);
 SAME(cupti_memory_call, count, cuMemsetD8Async_params, N);
@@ -58,7 +62,9 @@ _Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED &&
 		       CUPTI_MODULE_UNLOAD_STARTING == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING &&
 		       CUPTI_CONTEXT_CREATED == CUPTI_CBID_RESOURCE_CONTEXT_CREATED &&
 		       CUPTI_CONTEXT_DESTROY_STARTING == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING &&
-		       CUPTI_GRAPH_NODE_CREATED == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+		       CUPTI_GRAPH_NODE_CREATED == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED &&
+		       CUPTI_GRAPH_NODE_CLONED == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
+		       CUPTI_NODE_KERNEL == CU_GRAPH_NODE_TYPE_KERNEL,
 	       "resource callbacks");
 _Static_assert((int)CUPTI_LAUNCH_KERNEL == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
 		       (int)CUPTI_LAUNCH_KERNEL_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz &&

@@ -5,7 +5,9 @@ prints the steps per second.
 
 usage: decoder.py KIND [SECONDS [--judge FILE]]
 
-KIND: eager; graphs: torch.compile with CUDA graphs; two: a kernel of one block and a kernel of the whole device;
+KIND: eager; graphs: torch.compile with CUDA graphs; static: likewise, with the cache where it is, so that PyTorch need
+not copy it into the graph's own memory and back at each step; captured: a CUDA graph that the program captures itself,
+with a kernel three times in one function and once in another; two: a kernel of one block and a kernel of the whole device;
 streams: the same on two streams at once. FILE: kernel times as PyTorch's profiler (Kineto, CUPTI's activity records)
 reports them, for times.py.
 """
@@ -54,11 +56,14 @@ class Decoder(nn.Module):
         return values
 
 
-def make_decoder(is_compiled):
+def make_decoder(is_compiled, is_static):
     model = Decoder().to('cuda', torch.bfloat16).eval()
     forward = torch.compile(model, mode='reduce-overhead') if is_compiled else model
     shape = BATCH, HEADS, LENGTH, WIDTH // HEADS
     caches = [tuple(torch.zeros(shape, device='cuda', dtype=torch.bfloat16) for _ in range(2)) for _ in range(LAYERS)]
+    if is_static:
+        for tensor in (tensor for pair in caches for tensor in pair):
+            torch._dynamo.mark_static_address(tensor)
     values, position = torch.randn(BATCH, WIDTH, device='cuda', dtype=torch.bfloat16), torch.zeros((), dtype=torch.long, device='cuda')
 
     def generate_token():
@@ -104,9 +109,31 @@ def make_two(uses_streams):
     return run_both
 
 
+def make_captured():
+    values, graph = torch.ones(1056 * 256, device='cuda'), torch.cuda.CUDAGraph()
+
+    def thrice():
+        for _ in range(3):
+            spin_wide[(1056,)](values, 400, BLOCK=256, num_warps=8)
+
+    def once():
+        spin_wide[(1056,)](values, 400, BLOCK=256, num_warps=8)
+    once()
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph):
+        thrice()
+        once()
+    return graph.replay
+
+
 def run(kind, seconds):
     torch.manual_seed(1)
-    step = make_two(kind == 'streams') if kind in ('two', 'streams') else make_decoder(kind == 'graphs')
+    if kind in ('two', 'streams'):
+        step = make_two(kind == 'streams')
+    elif kind == 'captured':
+        step = make_captured()
+    else:
+        step = make_decoder(kind in ('graphs', 'static'), kind == 'static')
     for _ in range(20):
         step()
     torch.cuda.synchronize()

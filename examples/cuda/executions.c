@@ -68,7 +68,8 @@ static void send_kernel(const struct cupti_kernel_activity *kernel)
 					 .end = kernel->end + offset,
 					 .correlation = kernel->correlation,
 					 .stream = kernel->stream,
-					 .graph = kernel->graph };
+					 .graph = kernel->graph,
+					 .node = kernel->node };
 	if (record.kernel)
 		writer_put(executions.writer, &record, sizeof record, NULL, 0, CUDA_DROP_EXECUTIONS, 1);
 	else

@@ -2,28 +2,14 @@
 /* See graph_launches.h. */
 #include "graph_launches.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 void graph_launches_free(struct graph_launches *launches)
 {
-	for (size_t i = 0; i < GRAPH_LAUNCHES_RECENT; i++)
-		free(launches->recent[i].addresses);
-	for (size_t i = 0; i < launches->graphs.count; i++)
-		free(launches->graphs.items[i].latest.addresses);
 	array_free(&launches->graphs);
 }
 
 void graph_launches_add(struct graph_launches *launches, const struct graph_launch *launch)
 {
-	struct graph_launch *place = &launches->recent[launches->next++ % GRAPH_LAUNCHES_RECENT];
-	free(place->addresses);
-	*place = *launch;
-	place->addresses = launch->depth ? malloc(launch->depth * sizeof *place->addresses) : NULL;
-	if (place->addresses)
-		memcpy(place->addresses, launch->addresses, launch->depth * sizeof *place->addresses);
-	else
-		place->depth = 0;
+	launches->recent[launches->next++ % GRAPH_LAUNCHES_RECENT] = *launch;
 }
 
 static struct executable_graph *find_graph(struct graph_launches *launches, uint32_t graph)
@@ -61,7 +47,6 @@ const struct graph_launch *graph_launches_find(struct graph_launches *launches, 
 		struct graph_launch *launch = &launches->recent[i];
 		if (launch->correlation != correlation || !(known = known ? known : add_graph(launches, graph)))
 			continue;
-		free(known->latest.addresses);
 		known->latest = *launch;
 		*launch = (struct graph_launch){ 0 };
 		return &known->latest;

@@ -14,10 +14,10 @@
 #define GRAPHS_MAX 1024u
 
 struct graph_launch {
-	uint64_t correlation;
+	uint64_t correlation; /* 0: none */
 	uint32_t tid, thread_name;
-	size_t depth;
-	uint64_t *addresses;
+	uint32_t stack; /* number in struct kept_stacks */
+	uint32_t pad;
 };
 
 struct executable_graph {
@@ -33,7 +33,6 @@ struct graph_launches {
 };
 
 void graph_launches_free(struct graph_launches *launches);
-/* Copies the addresses. */
 void graph_launches_add(struct graph_launches *launches, const struct graph_launch *launch);
 /* Returns the launch to which an execution belongs, valid until the next call; NULL if none is known. */
 const struct graph_launch *graph_launches_find(struct graph_launches *launches, uint32_t graph, uint64_t correlation);

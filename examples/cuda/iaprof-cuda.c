@@ -291,6 +291,8 @@ static int finish(const struct iaprof_host *host, void *instance)
 			  "no CUDA program ran: the driver loads the library in cuInit() (is libcuda.so.1 there?)");
 	if (cuda->refused)
 		host->lost(host, "processes: too many at one time", 0, cuda->refused, 0, 0);
+	if (cuda->session.unkept)
+		host->lost(host, "stacks of CUDA graphs: too many different ones", 0, cuda->session.unkept, 0, 0);
 	if (cuda->session.unknown)
 		host->lost(host, "records of the library that could not be used", 0, cuda->session.unknown, 0, 0);
 	return 0;

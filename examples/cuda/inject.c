@@ -95,6 +95,25 @@ static void module_unloaded(const struct cupti_module_data *module)
 /* Of the call that this thread makes: whether it became a node of a graph, and whether it is counted at its end. */
 static __thread bool is_captured, is_undecided;
 
+/* What happens to nodes while programs run is seldom: they make their graphs at the start. */
+static void node_made(const struct cupti_graph_data *made)
+{
+	uint64_t id;
+	is_captured = true;
+	if (made && library.takes_times && made->node_type == CUPTI_NODE_KERNEL &&
+	    !library.cupti.graph_node_id(made->node, &id))
+		launch_counts_add_node(&library.launches, id);
+}
+
+static void node_cloned(const struct cupti_graph_data *made)
+{
+	struct cuda_node record = { .header = { sizeof record, CUDA_RECORD_NODE } };
+	if (made && library.takes_times && made->node_type == CUPTI_NODE_KERNEL &&
+	    !library.cupti.graph_node_id(made->node, &record.id) &&
+	    !library.cupti.graph_node_id(made->original_node, &record.original))
+		writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_RECORDS, 1);
+}
+
 static void resource_changed(uint32_t id, const struct cupti_resource_data *resource)
 {
 	switch (id) {
@@ -106,7 +125,10 @@ static void resource_changed(uint32_t id, const struct cupti_resource_data *reso
 		sampling_remove(library.sampling, resource->context);
 		break;
 	case CUPTI_GRAPH_NODE_CREATED:
-		is_captured = true;
+		node_made(resource->descriptor);
+		break;
+	case CUPTI_GRAPH_NODE_CLONED:
+		node_cloned(resource->descriptor);
 		break;
 	case CUPTI_MODULE_LOADED:
 		if (resource->descriptor)
@@ -449,9 +471,9 @@ static void send_range(void)
 
 static bool subscribe(void)
 {
-	static const uint32_t resources[] = { CUPTI_CONTEXT_CREATED, CUPTI_CONTEXT_DESTROY_STARTING,
-					      CUPTI_MODULE_LOADED, CUPTI_MODULE_UNLOAD_STARTING,
-					      CUPTI_GRAPH_NODE_CREATED };
+	static const uint32_t resources[] = { CUPTI_CONTEXT_CREATED,    CUPTI_CONTEXT_DESTROY_STARTING,
+					      CUPTI_MODULE_LOADED,      CUPTI_MODULE_UNLOAD_STARTING,
+					      CUPTI_GRAPH_NODE_CREATED, CUPTI_GRAPH_NODE_CLONED };
 	int error = library.cupti.subscribe(&library.subscriber, called_back, NULL);
 	if (error) {
 		bool is_held = error == CUPTI_MULTIPLE_SUBSCRIBERS;

@@ -13,6 +13,9 @@
 /* Launches after which a thread's rate is measured again. */
 #define RATE_LAUNCHES 256u
 
+/* Nodes of graphs whose stacks are all taken, in less than a second altogether: a program makes them once. */
+#define ALL_NODES 20000u
+
 /* A kernel that was launched. The first three members never change once the entry is visible. */
 struct kernel {
 	const char *symbol; /* CUPTI's pointer */
@@ -120,6 +123,15 @@ void launch_counts_add_graph(struct launch_counts *counts, uint32_t correlation)
 		writer_drop(counts->writer, CUDA_DROP_LAUNCHES, 1);
 	else if (counts->mode == CUDA_LAUNCHES_HOOK && is_chosen(counts, &choice, 1))
 		iaprof_cuda_launched(kernel, 1, correlation);
+}
+
+void launch_counts_add_node(struct launch_counts *counts, uint64_t node)
+{
+	static __thread struct choice choice;
+	uint32_t kernel = counts->mode == CUDA_LAUNCHES_HOOK ? launch_counts_kernel(counts, CUDA_GRAPH_NODES) : 0;
+	if (kernel &&
+	    (__atomic_fetch_add(&counts->nodes, 1, __ATOMIC_RELAXED) < ALL_NODES || is_chosen(counts, &choice, 1)))
+		iaprof_cuda_launched(kernel, 1, node);
 }
 
 void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation)

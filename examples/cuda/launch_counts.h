@@ -17,6 +17,7 @@ struct launch_counts {
 	uint32_t rate;      /* stacks of a thread in a second; 0: of all launches */
 	uint64_t weight;    /* launches that one callback stands for; 0: they are not counted now */
 	uint64_t callbacks; /* so far */
+	uint32_t nodes;     /* of graphs, so far */
 
 	pthread_mutex_t lock;                           /* for additions */
 	struct kernel *kernels[2 * LAUNCH_KERNELS_MAX]; /* open hash table, by symbol */
@@ -33,6 +34,9 @@ __attribute__((visibility("default"))) void iaprof_cuda_launched(uint64_t kernel
 void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation);
 /* Counts a launch of a graph, CUDA_GRAPHS, of which there are fewer: their stacks are chosen by their own rate. */
 void launch_counts_add_graph(struct launch_counts *counts, uint32_t correlation);
+/* Calls the hook for a node that the calling thread adds to a graph, CUDA_GRAPH_NODES: most of them, as they are few.
+ */
+void launch_counts_add_node(struct launch_counts *counts, uint64_t node);
 
 /* Returns the id of a kernel by CUPTI's pointer to its name, adding it; 0 if there are too many. */
 uint32_t launch_counts_kernel(struct launch_counts *counts, const char *symbol);

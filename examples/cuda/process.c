@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "graph_launches.h"
+#include "graph_executions.h"
 #include "stall_words.h"
 
 #define MACHINE_CUDA 190 /* EM_CUDA in elf.h */
@@ -40,11 +40,7 @@ struct launched {
 	uint32_t tid;
 	uint32_t depth;
 	uint64_t *addresses;
-	/* As a part of graphs: executions that no launch stands for yet, and the launch and graph of the latest one. */
-	uint64_t executions, graph_launch;
-	uint64_t executed; /* begin of the latest one */
-	uint32_t graph;
-	bool is_graph; /* it stands for launches of graphs themselves */
+	enum launched_kind { A_KERNEL, GRAPHS, GRAPH_NODES } kind;
 };
 
 struct process {
@@ -62,21 +58,9 @@ struct process {
 	ARRAY(struct launched) launched; /* by id - 1 */
 	size_t kept;                     /* addresses of their stacks */
 	ARRAY(struct module) modules;
-	struct graph_launches graphs;
+	struct graph_executions graphs;
 	ARRAY(struct cuda_execution) in_graphs; /* executions that wait for the launches before them */
 };
-
-static void emit(struct session *session, const void *record)
-{
-	(void)record_batch_append(session->batch, record);
-}
-
-static struct iaprof_record header(const struct session *session, uint16_t type, size_t size)
-{
-	return (struct iaprof_record){ .type = type,
-				       .size = (uint32_t)size,
-				       .time = session->host->clock(session->host) };
-}
 
 struct process *process_new(struct session *session, int socket)
 {
@@ -92,6 +76,7 @@ struct process *process_new(struct session *session, int socket)
 	process->socket = socket;
 	process->pid = (uint32_t)peer.pid;
 	process->started = session->host->clock(session->host);
+	process->graphs = (struct graph_executions){ .session = session, .pid = process->pid };
 	return process;
 }
 
@@ -100,18 +85,10 @@ uint32_t process_id(const struct process *process)
 	return process->pid;
 }
 
-/* Emits a launch of a kernel as a part of a graph, for its executions that no launch stands for yet. */
-static void launch_in_graph(struct process *process, struct launched *launched, const struct graph_launch *launch);
-
 void process_free(struct process *process)
 {
 	process_settle(process);
-	for (size_t i = 0; i < process->launched.count; i++) {
-		struct launched *launched = &process->launched.items[i];
-		launched->executed = process->session->host->clock(process->session->host);
-		launch_in_graph(process, launched, graph_launches_latest(&process->graphs, launched->graph));
-	}
-	graph_launches_free(&process->graphs);
+	graph_executions_end(&process->graphs);
 	array_free(&process->in_graphs);
 	for (size_t i = 0; i < process->launched.count; i++)
 		free(process->launched.items[i].addresses);
@@ -179,14 +156,15 @@ static void add_cubin(struct process *process, const struct cuda_cubin *cubin, i
 		return;
 	session->next_object++;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", file.descriptor);
-	struct iaprof_record_code_object object = { .header = header(session, IAPROF_RECORD_CODE_OBJECT, sizeof object),
+	struct iaprof_record_code_object object = { .header = session_header(session, IAPROF_RECORD_CODE_OBJECT,
+									     sizeof object),
 						    .id = module.object,
 						    .pid = process->pid,
 						    .machine = MACHINE_CUDA,
 						    .path = record_batch_text(session->batch, path) };
 	if (cubin->time < object.header.time)
 		object.header.time = cubin->time;
-	emit(session, &object);
+	session_send(session, &object);
 }
 
 /* Returns false if there is no message. */
@@ -245,7 +223,7 @@ static void take_device(struct session *session, const struct cuda_device *recor
 	if (name)
 		*name++ = '\0';
 	struct iaprof_record_device device = {
-		.header = header(session, IAPROF_RECORD_DEVICE, sizeof device),
+		.header = session_header(session, IAPROF_RECORD_DEVICE, sizeof device),
 		.id = record->id + 1,
 		.name = record_batch_text(session->batch, name && *name ? name : "CUDA device"),
 		.address = strcmp(copy, "-") == 0 ? 0 : record_batch_text(session->batch, copy),
@@ -253,7 +231,7 @@ static void take_device(struct session *session, const struct cuda_device *recor
 		.kind = IAPROF_DEVICE_GPU,
 		.sample_unit = record_batch_text(session->batch, "scheduler")
 	};
-	emit(session, &device);
+	session_send(session, &device);
 }
 
 /* CUPTI's indexes are the reasons' ids. */
@@ -268,28 +246,28 @@ static void take_reason(struct session *session, const struct cuda_reason *recor
 		session->parts |= (uint64_t)1 << record->index;
 		return;
 	}
-	struct iaprof_record_stall_reason reason = { .header =
-							     header(session, IAPROF_RECORD_STALL_REASON, sizeof reason),
+	struct iaprof_record_stall_reason reason = { .header = session_header(session, IAPROF_RECORD_STALL_REASON,
+									      sizeof reason),
 						     .id = record->index,
 						     .name = record_batch_text(session->batch, stall_name_of(name)),
 						     .stall_class = stall_class_of(name) };
 	session->reasons[record->index] = reason.name;
 	if (record->index >= session->reason_count)
 		session->reason_count = record->index + 1;
-	emit(session, &reason);
+	session_send(session, &reason);
 }
 
 /* Announces a kernel by its name: CUPTI states no address. Returns its id. */
 static uint32_t add_kernel(struct process *process, uint32_t code_object, uint32_t name)
 {
 	struct session *session = process->session;
-	struct iaprof_record_kernel kernel = { .header = header(session, IAPROF_RECORD_KERNEL, sizeof kernel),
+	struct iaprof_record_kernel kernel = { .header = session_header(session, IAPROF_RECORD_KERNEL, sizeof kernel),
 					       .id = ++session->next_kernel,
 					       .code_object = code_object,
 					       .pid = process->pid,
 					       .name = name };
 	kernel.header.time = process->started;
-	emit(session, &kernel);
+	session_send(session, &kernel);
 	return kernel.id;
 }
 
@@ -309,6 +287,14 @@ static void take_function(struct process *process, const struct cuda_function *r
 		add_kernel(process, object, text_of(session, text, record->length));
 }
 
+static enum launched_kind kind_of(const char *name, uint32_t length)
+{
+	if (length == strlen(CUDA_GRAPHS) && memcmp(name, CUDA_GRAPHS, length) == 0)
+		return GRAPHS;
+	return length == strlen(CUDA_GRAPH_NODES) && memcmp(name, CUDA_GRAPH_NODES, length) == 0 ? GRAPH_NODES
+												 : A_KERNEL;
+}
+
 /* A kernel that was launched: CUPTI does not state its module, so that it counts for all of this name. */
 static void take_kernel(struct process *process, const struct cuda_kernel *record, const char *text)
 {
@@ -320,8 +306,7 @@ static void take_kernel(struct process *process, const struct cuda_kernel *recor
 	}
 	process->launched.items[process->launched.count++] =
 		(struct launched){ .kernel = add_kernel(process, 0, text_of(session, text, record->length)),
-				   .is_graph = record->length == strlen(CUDA_GRAPHS) &&
-					       memcmp(text, CUDA_GRAPHS, record->length) == 0 };
+				   .kind = kind_of(text, record->length) };
 }
 
 /* Returns a kernel by the library's id, or NULL. */
@@ -331,13 +316,6 @@ static struct launched *find_launched(struct process *process, uint64_t id)
 		return &process->launched.items[id - 1];
 	process->session->unknown++;
 	return NULL;
-}
-
-static void add_launch(struct session *session, const struct launched *launched, struct iaprof_record_launch *launch)
-{
-	launch->kernel = launched->kernel;
-	session->launch_count += launch->count;
-	emit(session, launch);
 }
 
 /* Stores a stack, because stack ids are valid only for seconds. */
@@ -369,6 +347,22 @@ static size_t own_frames(const struct process *process, const uint64_t *addresse
 	return count;
 }
 
+/* A graph was launched, or a node of it was made. */
+static void take_graph(struct process *process, enum launched_kind kind, const struct iaprof_record_launch *launch,
+		       const uint64_t *addresses, size_t depth)
+{
+	uint32_t stack = kept_stacks_add(&process->graphs.stacks, addresses, depth);
+	process->session->unkept += depth && !stack;
+	if (kind == GRAPH_NODES)
+		graph_nodes_made(&process->graphs.nodes, launch->correlation, stack);
+	else
+		graph_launches_add(&process->graphs.launches,
+				   &(struct graph_launch){ .correlation = launch->correlation,
+							   .tid = launch->tid,
+							   .thread_name = launch->thread_name,
+							   .stack = stack });
+}
+
 void process_launched(struct process *process, const struct cuda_launch_event *event)
 {
 	const uint64_t *addresses = (const uint64_t *)event->addresses;
@@ -376,50 +370,47 @@ void process_launched(struct process *process, const struct cuda_launch_event *e
 	char name[sizeof event->thread_name + 1] = "";
 	memcpy(name, event->thread_name, sizeof event->thread_name);
 	const struct iaprof_host *host = process->session->host;
-	struct iaprof_record_launch launch = { .header = header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
-					       .pid = process->pid,
-					       .tid = event->tid,
-					       .user_stack = host->intern_stack(host, process->pid, addresses + skipped,
-										event->depth - skipped),
-					       .count = event->count ? event->count : 1,
-					       .first_time = event->time,
-					       .thread_name = record_batch_text(process->session->batch, name),
-					       .correlation = event->correlation };
+	struct iaprof_record_launch launch = {
+		.header = session_header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
+		.pid = process->pid,
+		.tid = event->tid,
+		.user_stack = host->intern_stack(host, process->pid, addresses + skipped, event->depth - skipped),
+		.count = event->count ? event->count : 1,
+		.first_time = event->time,
+		.thread_name = record_batch_text(process->session->batch, name),
+		.correlation = event->correlation
+	};
 	launch.header.time = event->time;
 	if (event->kernel > process->launched.count)
 		(void)process_read(process); /* the kernel's record precedes the launch */
 	struct launched *launched = find_launched(process, event->kernel);
 	if (!launched)
 		return;
-	if (launched->is_graph) {
-		graph_launches_add(&process->graphs,
-				   &(struct graph_launch){ .correlation = event->correlation,
-							   .tid = event->tid,
-							   .thread_name = launch.thread_name,
-							   .depth = event->depth - skipped,
-							   .addresses = (uint64_t *)(addresses + skipped) });
-		return;
-	}
+	if (launched->kind != A_KERNEL)
+		return take_graph(process, launched->kind, &launch, addresses + skipped, event->depth - skipped);
 	keep_stack(process, launched, event->tid, addresses + skipped, event->depth - skipped);
-	add_launch(process->session, launched, &launch);
+	launch.kernel = launched->kernel;
+	session_send_launch(process->session, &launch);
 }
 
 static void take_launch(struct process *process, const struct cuda_launch *record)
 {
 	const struct iaprof_host *host = process->session->host;
 	struct launched *launched = find_launched(process, record->kernel);
-	if (!launched || launched->is_graph)
+	if (!launched || launched->kind != A_KERNEL)
 		return;
-	struct iaprof_record_launch launch = { .header = header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
-					       .pid = process->pid,
-					       .tid = launched->depth ? launched->tid : record->tid,
-					       .user_stack = host->intern_stack(host, process->pid, launched->addresses,
-										launched->depth),
-					       .count = record->count ? record->count : 1 };
+	struct iaprof_record_launch launch = {
+		.header = session_header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
+		.pid = process->pid,
+		.kernel = launched->kernel,
+		.tid = launched->depth ? launched->tid : record->tid,
+		.user_stack = host->intern_stack(host, process->pid, launched->addresses, launched->depth),
+		.count = record->count ? record->count : 1
+	};
 	uint64_t now = launch.header.time;
 	launch.header.time = record->last_time < now ? record->last_time : now;
 	launch.first_time = record->first_time < launch.header.time ? record->first_time : launch.header.time;
-	add_launch(process->session, launched, &launch);
+	session_send_launch(process->session, &launch);
 }
 
 static void take_samples(struct process *process, const struct cuda_samples *record, const struct cuda_sample *samples)
@@ -429,7 +420,7 @@ static void take_samples(struct process *process, const struct cuda_samples *rec
 		struct iaprof_record_stall_sample head;
 		uint64_t counts[REASONS_MAX];
 		struct iaprof_record_stall_details room;
-	} sample = { .head = { .header = header(session, IAPROF_RECORD_STALL_SAMPLE, 0) } };
+	} sample = { .head = { .header = session_header(session, IAPROF_RECORD_STALL_SAMPLE, 0) } };
 	struct iaprof_record_stall_details details = { .size = sizeof details };
 	uint64_t total = 0;
 	for (uint32_t i = 0; i < record->count; i++) {
@@ -458,48 +449,14 @@ static void take_samples(struct process *process, const struct cuda_samples *rec
 	sample.head.reason_count = session->reason_count;
 	sample.head.pid = process->pid;
 	session->samples += total;
-	emit(session, &sample);
-}
-
-static void launch_in_graph(struct process *process, struct launched *launched, const struct graph_launch *launch)
-{
-	const struct iaprof_host *host = process->session->host;
-	if (!launch || !launched->executions)
-		return;
-	struct iaprof_record_launch record = { .header = header(process->session, IAPROF_RECORD_LAUNCH, sizeof record),
-					       .pid = process->pid,
-					       .tid = launch->tid,
-					       .user_stack = host->intern_stack(host, process->pid, launch->addresses,
-										launch->depth),
-					       .count = launched->executions,
-					       .thread_name = launch->thread_name,
-					       .correlation = launch->correlation };
-	/* Not that of the launch, before which other records of its time may have been sent. */
-	record.header.time = record.first_time = launched->executed;
-	launched->executions = 0;
-	launched->graph_launch = launch->correlation;
-	add_launch(process->session, launched, &record);
-}
-
-/* Returns the number of the launch to which an execution belongs; 0: of a graph without one. */
-static uint64_t launch_of(struct process *process, struct launched *launched, const struct cuda_execution *record)
-{
-	if (!record->graph)
-		return record->correlation;
-	const struct graph_launch *launch = graph_launches_find(&process->graphs, record->graph, record->correlation);
-	launched->executions++;
-	launched->executed = record->begin;
-	launched->graph = record->graph;
-	if (launch && launched->graph_launch != launch->correlation)
-		launch_in_graph(process, launched, launch);
-	return launch ? launch->correlation : 0;
+	session_send(session, &sample);
 }
 
 /* Kernels on one device may overlap: the core divides the time among them. */
 static void add_execution(struct process *process, const struct cuda_execution *record)
 {
 	struct session *session = process->session;
-	struct iaprof_record_job job = { .header = header(session, IAPROF_RECORD_JOB, sizeof job),
+	struct iaprof_record_job job = { .header = session_header(session, IAPROF_RECORD_JOB, sizeof job),
 					 .started = record->begin,
 					 .id = record->correlation,
 					 .pid = process->pid,
@@ -510,14 +467,15 @@ static void add_execution(struct process *process, const struct cuda_execution *
 	struct launched *launched = find_launched(process, record->kernel);
 	if (!launched || !session->time_type || record->end < record->begin)
 		return;
-	job.correlation = launch_of(process, launched, record);
 	job.kernel = launched->kernel;
+	job.correlation =
+		record->graph ? graph_executions_add(&process->graphs, launched->kernel, record) : record->correlation;
 	if (record->end < job.header.time)
 		job.header.time = record->end;
 	if (job.started > job.header.time)
 		job.started = job.header.time;
 	session->executions++;
-	emit(session, &job);
+	session_send(session, &job);
 }
 
 void process_settle(struct process *process)
@@ -542,14 +500,19 @@ static void take_unload(struct process *process, const struct cuda_unload *recor
 		if (process->modules.items[i].module != record->module)
 			continue;
 		struct iaprof_record_code_object_unload unload = {
-			.header = header(session, IAPROF_RECORD_CODE_OBJECT_UNLOAD, sizeof unload),
+			.header = session_header(session, IAPROF_RECORD_CODE_OBJECT_UNLOAD, sizeof unload),
 			.id = process->modules.items[i].object,
 			.pid = process->pid
 		};
-		emit(session, &unload);
+		session_send(session, &unload);
 		process->modules.items[i] = process->modules.items[--process->modules.count];
 		return;
 	}
+}
+
+static void take_node(struct process *process, const struct cuda_node *record)
+{
+	graph_nodes_cloned(&process->graphs.nodes, record->id, record->original);
 }
 
 static void take_message(struct process *process, const struct cuda_text *record, const char *text)
@@ -577,6 +540,7 @@ union record {
 	struct cuda_execution execution;
 	struct cuda_samples samples;
 	struct cuda_unload unload;
+	struct cuda_node node;
 	struct cuda_cupti cupti;
 	struct cuda_text message;
 	char bytes[sizeof(struct cuda_function) + CUDA_NAME_MAX + 8];
@@ -625,6 +589,10 @@ static void process_record(struct process *process, const union record *record)
 	case CUDA_RECORD_UNLOAD:
 		if (has(record, sizeof record->unload, 0))
 			return take_unload(process, &record->unload);
+		break;
+	case CUDA_RECORD_NODE:
+		if (has(record, sizeof record->node, 0))
+			return take_node(process, &record->node);
 		break;
 	case CUDA_RECORD_CUPTI:
 		if (has(record, sizeof record->cupti, 0)) {

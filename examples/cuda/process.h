@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <base/array.h>
+#include <iaprof/record.h>
 #include <records/record_batch.h>
 
 #include "launch.h"
@@ -30,12 +31,31 @@ struct session {
 	uint64_t samples, executions, launch_count; /* for the summary */
 	uint64_t dropped[CUDA_DROP_COUNT];          /* of all processes */
 	uint64_t unknown;                           /* records that could not be used */
+	uint64_t unkept;                            /* stacks of graphs: no room */
 };
 
 struct held_file {
 	int descriptor;
 	uint64_t until;
 };
+
+static inline struct iaprof_record session_header(const struct session *session, uint16_t type, size_t size)
+{
+	return (struct iaprof_record){ .type = type,
+				       .size = (uint32_t)size,
+				       .time = session->host->clock(session->host) };
+}
+
+static inline void session_send(struct session *session, const void *record)
+{
+	(void)record_batch_append(session->batch, record);
+}
+
+static inline void session_send_launch(struct session *session, const struct iaprof_record_launch *launch)
+{
+	session->launch_count += launch->count;
+	session_send(session, launch);
+}
 
 struct process;
 

@@ -24,7 +24,7 @@ enum cuda_launches {
 /* A path: this CUPTI and no other. */
 #define CUDA_CUPTI_VARIABLE "IAPROF_CUDA_CUPTI"
 
-#define CUDA_MAGIC 0x31616475630a0d00ull
+#define CUDA_MAGIC 0x32616475630a0d00ull
 #define CUDA_RING_SIZE (UINT64_C(16) << 20)
 #define CUDA_NAME_MAX 4096u
 #define CUDA_REASON_MAX 64u
@@ -38,6 +38,9 @@ enum cuda_launches {
 
 /* Launches of graphs, as those of a kernel: executions of the kernels in it have their correlation id. */
 #define CUDA_GRAPHS "[CUDA graph]"
+/* Nodes of graphs, as launches of a kernel, with their id in place of a correlation id: stacks at which they are made.
+ */
+#define CUDA_GRAPH_NODES "[node of a CUDA graph]"
 
 enum cuda_message { CUDA_HELLO = 1, CUDA_CUBIN = 2 };
 
@@ -91,7 +94,8 @@ enum cuda_record_type {
 	CUDA_RECORD_UNLOAD = 7,
 	CUDA_RECORD_MESSAGE = 8,
 	CUDA_RECORD_CUPTI = 9,
-	CUDA_RECORD_EXECUTION = 10
+	CUDA_RECORD_EXECUTION = 10,
+	CUDA_RECORD_NODE = 11
 };
 
 /* Each record: a multiple of 8 bytes. Text follows the struct, without a NUL, to the end in length. */
@@ -147,6 +151,7 @@ struct cuda_execution {
 	uint32_t stream;
 	uint32_t graph; /* 0: none */
 	uint32_t pad;
+	uint64_t node; /* of the graph */
 };
 
 struct cuda_samples { /* count reasons follow */
@@ -168,6 +173,12 @@ struct cuda_unload {
 	uint64_t time;
 	uint32_t module;
 	uint32_t pad;
+};
+
+struct cuda_node { /* of a graph: a clone */
+	struct cuda_record header;
+	uint64_t id;
+	uint64_t original;
 };
 
 struct cuda_text { /* text: a message for the user */

@@ -174,17 +174,20 @@ def times_are_divided_among_samples_below_the_launch():
 
 
 @case
-def kernels_of_graphs_are_below_the_launch_of_the_graph():
+def kernels_of_graphs_are_below_the_launch_of_the_graph_and_where_they_were_captured():
     """Captured launches have the numbers 1 to 3, launches of the graph the next ones, and steps those that follow."""
     replays = 300
     found, errors = profile(f'graph={replays}', 'cubin2', time='all', value=',value=gpu-time')
     sums = {}
     for (stack, kernel, *_), value in found.items():
-        key = stack.split(';')[-1], kernel
+        launch, _, capture = stack.partition(';[captured at];')
+        key = ' '.join(part.split(';')[-1] for part in (launch, capture) if part), kernel
         sums[key] = sums.get(key, 0) + value
     numbers = range(4, 4 + replays)
     timed = sum(number % 50 != 0 for number in numbers)
-    wanted_sums = {('train_replay', 'scale'): timed * TIMES['scale'], ('train_replay', 'add'): 2 * timed * TIMES['add']}
+    wanted_sums = {('train_replay train_layer', 'scale'): timed * TIMES['scale'],
+                   ('train_replay train_layer', 'add'): timed * TIMES['add'],
+                   ('train_replay train_capture', 'add'): timed * TIMES['add']}
     for step in range(STEPS):
         key = ('train_add', 'add') if step % 4 else ('train_scale', 'scale')
         wanted_sums[key] = wanted_sums.get(key, 0) + TIMES[key[1]] * ((4 + replays + step) % 50 != 0)

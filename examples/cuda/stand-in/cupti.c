@@ -17,6 +17,9 @@
 #define KERNELS_MAX 64
 #define NODES_MAX 16
 #define GRAPH 77u
+/* Ids of nodes, and of their clones in the executable graph. */
+#define NODE_ID 500u
+#define CLONE_ID 600u
 #define REASON_WAITS 7u
 #define REASON_SELECTED 3u
 #define REASON_COUNT 2u
@@ -44,6 +47,7 @@ struct executed {
 	const char *name;
 	uint64_t begin, end;
 	uint32_t correlation, graph;
+	uint64_t node;
 };
 
 static struct {
@@ -61,7 +65,7 @@ static struct {
 	bool has_launches; /* callbacks for launches are on */
 	bool has_copies;   /* callbacks for copies on the device are on */
 	bool has_buffer;
-	bool has_graphs, has_nodes; /* callbacks for graphs are on */
+	bool has_graphs, has_nodes, has_clones; /* callbacks for graphs are on */
 	bool is_capturing;
 	const char *nodes[NODES_MAX];
 	uint32_t node_count;
@@ -129,6 +133,8 @@ EXPORT int cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, uin
 		__atomic_store_n(&stand_in.has_graphs, enable, __ATOMIC_RELAXED);
 	if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_GRAPH_NODE_CREATED)
 		__atomic_store_n(&stand_in.has_nodes, enable, __ATOMIC_RELAXED);
+	if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_GRAPH_NODE_CLONED)
+		__atomic_store_n(&stand_in.has_clones, enable, __ATOMIC_RELAXED);
 	return CUPTI_OK;
 }
 
@@ -253,7 +259,7 @@ EXPORT int cuptiActivityEnable(uint32_t kind)
 }
 
 /* An execution begins when the one before it has ended. */
-static void execute(const char *name, uint32_t correlation, uint32_t graph)
+static void execute(const char *name, uint32_t correlation, uint32_t graph, uint64_t node)
 {
 	uint64_t now = read_clock(), begin = now > stand_in.busy_until ? now : stand_in.busy_until;
 	stand_in.busy_until = begin + (strcmp(name, "scale") ? STAND_IN_TIME : STAND_IN_SCALE_TIME);
@@ -265,9 +271,9 @@ static void execute(const char *name, uint32_t correlation, uint32_t graph)
 		if (!stand_in.executed)
 			abort();
 	}
-	stand_in.executed[stand_in.executed_count++] =
-		(struct executed){ name, correlation % STAND_IN_UNTIMED ? begin : 0, stand_in.busy_until, correlation,
-				   graph };
+	stand_in.executed[stand_in.executed_count++] = (struct executed){
+		name, correlation % STAND_IN_UNTIMED ? begin : 0, stand_in.busy_until, correlation, graph, node
+	};
 }
 
 EXPORT int cuptiActivityFlushAll(uint32_t flags)
@@ -292,6 +298,7 @@ EXPORT int cuptiActivityFlushAll(uint32_t flags)
 								.end = executed[done].end,
 								.correlation = executed[done].correlation,
 								.graph = executed[done].graph,
+								.node = executed[done].node,
 								.name = executed[done].name };
 			memset(buffer + used, 0, RECORD_SIZE);
 			memcpy(buffer + used, &record, sizeof record);
@@ -399,7 +406,7 @@ EXPORT void stand_in_unload(uint32_t module)
 }
 
 /* Executes a kernel, with samples. The lock is held. */
-static void execute_sampled(uint32_t module, const char *name, uint32_t correlation, uint32_t graph)
+static void execute_sampled(uint32_t module, const char *name, uint32_t correlation, uint32_t graph, uint64_t node)
 {
 	struct counted *kernel = stand_in.kernels;
 	while (kernel < stand_in.kernels + stand_in.kernel_count &&
@@ -409,7 +416,7 @@ static void execute_sampled(uint32_t module, const char *name, uint32_t correlat
 		*kernel = (struct counted){ .module = module, .name = name };
 	stand_in.kernel_count += kernel == stand_in.kernels + stand_in.kernel_count;
 	kernel->launches++;
-	execute(name, correlation, graph);
+	execute(name, correlation, graph, node);
 }
 
 EXPORT void stand_in_launch(uint32_t module, const char *name)
@@ -423,18 +430,39 @@ EXPORT void stand_in_launch(uint32_t module, const char *name)
 	if (stand_in.is_capturing)
 		return;
 	pthread_mutex_lock(&stand_in.lock);
-	execute_sampled(module, name, call.correlation, 0);
+	execute_sampled(module, name, call.correlation, 0, 0);
 	pthread_mutex_unlock(&stand_in.lock);
+}
+
+EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
+{
+	FAIL_IF_WANTED();
+	*id = (uintptr_t)node;
+	return CUPTI_OK;
+}
+
+static void report_node(const bool *is_wanted, uint32_t id, uintptr_t node, uintptr_t original)
+{
+	struct cupti_graph_data data = { .node = (void *)node, .original_node = (void *)original };
+	struct cupti_resource_data resource = { .context = (cupti_context)&stand_in, .descriptor = &data };
+	if (__atomic_load_n(is_wanted, __ATOMIC_RELAXED))
+		call_back(CUPTI_DOMAIN_RESOURCE, id, &resource);
 }
 
 /* Between the begin and the end of a launch. */
 static void create_node(const char *name)
 {
-	struct cupti_resource_data resource = { .context = (cupti_context)&stand_in };
-	if (stand_in.node_count < NODES_MAX)
-		stand_in.nodes[stand_in.node_count++] = name;
-	if (__atomic_load_n(&stand_in.has_nodes, __ATOMIC_RELAXED))
-		call_back(CUPTI_DOMAIN_RESOURCE, CUPTI_GRAPH_NODE_CREATED, &resource);
+	if (stand_in.node_count == NODES_MAX)
+		return;
+	stand_in.nodes[stand_in.node_count] = name;
+	report_node(&stand_in.has_nodes, CUPTI_GRAPH_NODE_CREATED, NODE_ID + stand_in.node_count++, 0);
+}
+
+/* Makes the executable graph, which has clones of the nodes. */
+static void instantiate(void)
+{
+	for (uint32_t i = 0; i < stand_in.node_count; i++)
+		report_node(&stand_in.has_clones, CUPTI_GRAPH_NODE_CLONED, CLONE_ID + i, NODE_ID + i);
 }
 
 static void call_graph(uint32_t id, const char *function, uint32_t correlation)
@@ -456,6 +484,7 @@ EXPORT void stand_in_end_capture(void)
 {
 	call_graph(CUPTI_END_CAPTURE, "cuStreamEndCapture", 0);
 	stand_in.is_capturing = false;
+	instantiate();
 }
 
 EXPORT void stand_in_launch_graph(void)
@@ -464,7 +493,7 @@ EXPORT void stand_in_launch_graph(void)
 	call_graph(CUPTI_GRAPH_LAUNCH, "cuGraphLaunch", correlation);
 	pthread_mutex_lock(&stand_in.lock);
 	for (uint32_t i = 0; i < stand_in.node_count; i++)
-		execute_sampled(0, stand_in.nodes[i], correlation, GRAPH);
+		execute_sampled(0, stand_in.nodes[i], correlation, GRAPH, CLONE_ID + i);
 	pthread_mutex_unlock(&stand_in.lock);
 }
 

@@ -5,8 +5,8 @@
  *
  * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [graph=COUNT] [CUBIN...]
  *
- * graph=COUNT: before the steps, train_capture() makes a graph of two launches of add and one of scale, which
- * train_replay() launches so often.
+ * graph=COUNT: before the steps, train_capture() makes a graph of a launch of add, and train_layer() of add and scale,
+ * which train_replay() launches so often.
  *
  * One step in four copies so many bytes on the device, from train_copy(). Threads beside the main one call
  * train_scale() in each step.
@@ -61,11 +61,17 @@ __attribute__((noinline)) static int train_add(int step)
 	return step + 2;
 }
 
+__attribute__((noinline)) static void train_layer(void)
+{
+	stand_in_launch(modules[0], "add");
+	stand_in_launch(modules[0], "scale");
+	__asm__ volatile("");
+}
+
 __attribute__((noinline)) static void train_capture(void)
 {
 	stand_in_begin_capture();
-	stand_in_launch(modules[0], "add");
-	stand_in_launch(modules[0], "scale");
+	train_layer();
 	stand_in_launch(modules[0], "add");
 	stand_in_end_capture();
 	__asm__ volatile("");
