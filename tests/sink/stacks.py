@@ -13,7 +13,7 @@ from harness.cases import (  # pylint: disable=unused-import  # tests take them 
 
 # enum iaprof_frame_kind and iaprof_frame_flag of include/iaprof/record.h
 PROGRAM, USER, LINUX_KERNEL, JIT, SEPARATOR, SOURCE, FUNCTION, INSTRUCTION, REASON, OFFSET, CALL, LOST, WAIT = range(1, 14)
-UNKNOWN = 2
+UNKNOWN, LIBRARY = 2, 8
 NANOSECONDS, COUNT = ('cpu', 'nanoseconds'), ('gpu-stalls', 'count')
 
 

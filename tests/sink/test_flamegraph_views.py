@@ -14,8 +14,8 @@ import xml.etree.ElementTree
 
 import browser
 from reader import THIN, Reader, make_page, run_file, share, time_text
-from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, NANOSECONDS, PROGRAM, REASON, SEPARATOR, USER, WAIT, Frame, Origin,
-                    equal, gpu_stack, record)
+from stacks import (COUNT, FUNCTION, INSTRUCTION, JIT, LIBRARY, NANOSECONDS, PROGRAM, REASON, SEPARATOR, UNKNOWN, USER, WAIT,
+                    Frame, Origin, equal, gpu_stack, record)
 from test_flamegraph_looks import LEAST_CONTRAST, contrast, fade
 
 
@@ -493,6 +493,33 @@ def how_much_of_a_device_kernels_use_is_shown(window):
     assert 'GPU use' not in reader.text('table-body') and not reader.is_seen('#use-option'), 'without samples'
 
 
+def library_code_is_folded(window):
+    """Above kernels, where there is code of the program in the same stack; a CPU profile, callers, exports and tables have all."""
+    framework, device = Frame('Module', flags=LIBRARY), (Frame('-', SEPARATOR), Frame('k', FUNCTION))
+    stacks = [(0, 600, [Frame('p', PROGRAM), Frame('_start', flags=LIBRARY), Frame('main'), framework, Frame('layer'), framework, *device]),
+              (0, 300, [Frame('p', PROGRAM), Frame('_start', flags=LIBRARY), Frame('main'), Frame('[none]', flags=UNKNOWN), *device]),
+              (0, 100, [Frame('q', PROGRAM), framework, *device]),
+              (1, 100, [Frame('p', PROGRAM), Frame('main'), framework])]
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds'), NANOSECONDS], stacks), '#value=gpu-time')
+    drawn = lambda: reader.evaluate(
+        '(({layout, view, model}) => { const path = node => node > 0 ? `${path(view.parent[node])};${model.nameOf(view, node)}` : "";'
+        'return layout.cells.filter(cell => !cell.isGap && cell.nodes.length === 1).map(cell => path(cell.node).slice(1)).join(" "); })'
+        '(window.iaprof.flame)')
+    equal(set(drawn().split()), {'p', 'p;main', 'p;main;layer', 'p;main;layer;k', 'p;main;k', 'q', 'q;Module', 'q;Module;k'}, 'folded')
+    whole = 'p;_start;main;Module;layer;Module;k'
+    assert f'{whole} 600' in saved(reader, window, 'export-folded').splitlines(), 'an export has all'
+    reader.click_on('#show-libraries')
+    assert whole in drawn().split(), drawn()
+    reader.click_on('#show-libraries')
+    reader.go('#value=gpu-time&view=table&name=Module')
+    assert 'Module' in reader.text('body'), 'the table has all'
+    reader.go('#value=gpu-time&order=callers')
+    assert 'k;Module;layer;Module;main;_start;p' in drawn().split(), drawn()
+    assert not reader.is_seen('#libraries-option'), 'callers are all'
+    reader.go('#value=cpu')
+    assert 'p;main;Module' in drawn().split(), drawn()
+
+
 def focus_and_hide_say_what_shares_are_of(window):
     """Of 1,000 samples 300 are in k1, 200 of those wait in one line; k2 has the rest."""
     def samples(value, kernel, line, reason):
@@ -583,7 +610,7 @@ def the_header_names_what_was_profiled(window):
 
 
 PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_time, idle_time_is_of_the_chosen_device,
-              how_much_of_a_device_kernels_use_is_shown,
+              how_much_of_a_device_kernels_use_is_shown, library_code_is_folded,
               focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
               links_are_undone_step_by_step, callers_are_named_after_the_nearest, callers_in_a_row_fold,
               the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,

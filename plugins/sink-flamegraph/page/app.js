@@ -196,6 +196,8 @@ class App {
     element('detail-option').hidden = !model.isDevice || state.get('order') === 'callers';
     element('idle-option').hidden = model.idleType < 0 || Boolean(this.compare) || state.get('order') === 'callers';
     element('show-idle').checked = model.showsIdle;
+    element('libraries-option').hidden = !model.canFoldLibraries || state.get('order') === 'callers';
+    element('show-libraries').checked = !model.foldsLibraries;
     element('use-option').hidden = !model.canMarkUse;
     element('mark-use').checked = model.marksUse;
     if (model.canMarkUse) {
@@ -348,9 +350,10 @@ class App {
   }
 
   zoomTo(view, node) {
-    const shown = this.model.view(Detail.LINE);
-    this.state.set({ view: 'flame', order: 'calls', detail: 'line', zoom: this.model.keyOfNode(shown,
-      this.model.nodeIn(shown, view, node)) });
+    const { model } = this, libraries = model.isLibrary(view.frame[node]) ? 'yes' : this.state.get('libraries');
+    const shown = model.during({ order: 'calls', libraries }, () => model.view(Detail.LINE));
+    this.state.set({ view: 'flame', order: 'calls', detail: 'line', libraries,
+      zoom: model.keyOfNode(shown, model.nodeIn(shown, view, node)) });
   }
 
   // place: { kernel, file, line, row }
@@ -397,6 +400,7 @@ class App {
     on('process', 'change', () => state.set({ process: element('process').value, thread: '', zoom: '' }));
     for (const key of ['thread', 'device', 'service', 'threads'])
       on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));
+    on('show-libraries', 'change', () => state.set({ libraries: element('show-libraries').checked ? 'yes' : '', zoom: '' }));
     on('show-idle', 'change', () => state.set({ idle: element('show-idle').checked ? '' : 'no', zoom: '' }));
     on('mark-use', 'change', () => state.set({ use: element('mark-use').checked ? '' : 'no' }));
     on('merge', 'change', () => state.set({ merge: element('merge').checked ? 'yes' : '', zoom: '' }));
@@ -411,7 +415,7 @@ class App {
     const name = () => (this.model.header.title || 'iaprof').replace(/[^\w.-]+/g, '-');
     const exports = { 'export-svg': () => download(`${name()}.svg`, 'image/svg+xml', graphAsSvg(this.flame,
       this.caption())), 'export-folded': () => download(`${name()}.folded`, 'text/plain',
-      foldedStacks(this.model, this.model.values(), 0)), 'export-selected': () => download(`${name()}.folded`, 'text/plain',
+      foldedStacks(this.model, this.model.unfoldedValues(), 0)), 'export-selected': () => download(`${name()}.folded`, 'text/plain',
       foldedStacks(this.model, this.model.values(), this.flame.isCallers ? 0 : this.flame.focus)),
     'copy-link': () => this.copyLink(), 'show-keys': () => this.showKeys(), 'show-about': () => this.showAbout() };
     for (const [id, act] of Object.entries(exports))

@@ -92,7 +92,7 @@ class Compare {
   topStall() {
     const found = new Map();
     for (const [side, key, scale] of [[1, 'before', this.factor], [0, 'after', 1]])
-      for (const kernel of new Analysis(this.model, this.model.values(Detail.LINE, side)).sorted)
+      for (const kernel of new Analysis(this.model, this.model.unfoldedValues(Detail.LINE, side)).sorted)
         for (const item of kernel.lines.size ? kernel.lines.values() : [kernel])
           item.mix.forEach((value, slot) => {
             const name = `${kernel.name}\n${item.frame}\n${slot}`;

@@ -183,7 +183,7 @@ class Model {
   }
 
   remember(name, key, make) {
-    const place = `${name} ${Boolean(this.state.get('hide'))}`, known = this.cache.get(place);
+    const place = `${name} ${Boolean(this.state.get('hide'))} ${this.foldsLibraries}`, known = this.cache.get(place);
     if (known && known.key === key)
       return known.value;
     const value = make();
@@ -196,7 +196,7 @@ class Model {
     const { state } = this;
     const choice = VIEW_KEYS_OF_STATE.map(key => state.get(key));
     const view = this.remember(`view ${detail} ${threads}`, JSON.stringify(choice), () => this.makeView({ detail,
-      threads, merges: state.get('merge') === 'yes', focus: expressionOf(state.get('focus')),
+      threads, merges: state.get('merge') === 'yes', foldsLibraries: this.foldsLibraries, focus: expressionOf(state.get('focus')),
       ignore: expressionOf(state.get('ignore')), hide: expressionOf(state.get('hide')),
       process: Number(state.get('process')) || null, thread: this.thread, device: this.device, trace: this.trace, service: this.service }));
     const time = this.range ? state.get('time') : '';
@@ -237,15 +237,37 @@ class Model {
     });
   }
 
-  // The values as if nothing were hidden: hiding changes what is drawn, but no numbers.
-  unhiddenValues() {
-    const { state } = this, hide = state.get('hide');
-    state.values.hide = '';
+  // What a function returns while the state has other values.
+  during(changes, act) {
+    const { values } = this.state, before = Object.fromEntries(Object.keys(changes).map(key => [key, values[key]]));
+    Object.assign(values, changes);
     try {
-      return this.values(Detail.LINE);
+      return act();
     } finally {
-      state.values.hide = hide;
+      Object.assign(values, before);
     }
+  }
+
+  // The values as if nothing were hidden or folded: that changes what is drawn, but no numbers.
+  unhiddenValues() {
+    return this.during({ hide: '', libraries: 'yes' }, () => this.values(Detail.LINE));
+  }
+
+  unfoldedValues(...options) {
+    return this.during({ libraries: 'yes' }, () => this.values(...options));
+  }
+
+  isLibrary(frame) { return frame >= 0 && isLibraryCode(this.frames, frame); }
+
+  // Whether there is code of libraries and frameworks above GPU code, which the flame graph folds by default.
+  get canFoldLibraries() {
+    if (this.hasLibraries === undefined)
+      this.hasLibraries = libraryNodes(this.profile).includes(1);
+    return this.isDevice && this.hasLibraries;
+  }
+
+  get foldsLibraries() {
+    return this.canFoldLibraries && this.state.get('libraries') !== 'yes' && this.state.get('order') !== 'callers';
   }
 
   // What the filters keep, explained.

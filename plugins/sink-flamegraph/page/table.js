@@ -148,9 +148,9 @@ class TableView {
     const group = state.get('group') in GROUPINGS ? state.get('group') : 'function';
     element('table-group').value = group;
     const threads = group === 'thread' ? 'yes' : model.threads;
-    this.before = this.app.compare ? model.values(Detail.LINE, 1, threads) : null;
+    this.before = this.app.compare ? model.unfoldedValues(Detail.LINE, 1, threads) : null;
     const earlier = this.before ? this.rowsOf(group, this.before) : [];
-    this.values = model.values(Detail.LINE, 0, threads);
+    this.values = model.unfoldedValues(Detail.LINE, 0, threads);
     this.rows = this.rowsOf(group, this.values);
     if (this.before)
       this.rows = this.withChanges(this.rows, earlier);

@@ -133,7 +133,27 @@ function treeByThread({ frames, tree }) {
     selves: tree.selves } };
 }
 
-// options: detail, merges, and the expressions focus, ignore, hide, each null or a RegExp; process: a pid or null;
+const CODE_KINDS = new Set([Kind.USER, Kind.JIT, Kind.PYTHON]);
+
+// Code without a name is a library's more often than not.
+const isLibraryCode = ({ kind, flags }, frame) => CODE_KINDS.has(kind[frame]) && (flags[frame] & (Flag.LIBRARY | Flag.UNKNOWN)) !== 0;
+
+// Nodes of library code that can be folded: there is code of the program in their stacks, too. 1 for a node.
+function libraryNodes({ frames, tree: { count, parent, frame } }) {
+  const isLibrary = Uint8Array.from({ length: frames.own }, (_, at) => isLibraryCode(frames, at) ? 1 : 0);
+  const isOwn = isLibrary.map((library, at) => !library && CODE_KINDS.has(frames.kind[at]) ? 1 : 0);
+  const above = new Uint8Array(count), below = new Uint8Array(count), found = new Uint8Array(count);
+  for (let node = 1; node < count; node++)
+    above[node] = above[parent[node]] | isOwn[frame[node]];
+  for (let node = count - 1; node > 0; node--) {
+    below[node] |= isOwn[frame[node]];
+    below[parent[node]] |= below[node];
+    found[node] = isLibrary[frame[node]] & (above[node] | below[node]);
+  }
+  return found;
+}
+
+// options: detail, merges, foldsLibraries, and the expressions focus, ignore, hide, each null or a RegExp; process: a pid or null;
 // thread: a name with or without tid, device and service: a name, trace: part of the names of spans, or ''; threads: 'no' (threads are merged), 'name' or 'yes'
 function makeView(profile, options) {
   const { frames, tree } = profile, { count } = tree;
@@ -143,13 +163,14 @@ function makeView(profile, options) {
     (options.trace ? Needed.SPAN : 0);
   const isSkipped = Uint8Array.from({ length: frames.own }, (_, frame) => SKIPPED.has(frames.kind[frame]) ||
     (options.threads === 'no' && frames.kind[frame] === Kind.THREAD) || (hide && hide[frame]) ? 1 : 0);
+  const folded = options.foldsLibraries ? libraryNodes(profile) : new Uint8Array(count);
   // Nodes whose children may be merged with those of other nodes: 1 for a node of the profile.
   const meets = new Uint8Array(count);
   let found = 0, lines = 0, functions = 0;
   meets[0] = options.merges ? 1 : 0;
   for (let node = 1; node < count; node++) {
     const frame = tree.frame[node], kind = frames.kind[frame];
-    if ((isSkipped[frame] && !isOriginKind(kind)) || kind === Kind.DEVICE_FUNCTION || kind === Kind.DEVICE_INSTRUCTION ||
+    if ((isSkipped[frame] && !isOriginKind(kind)) || folded[node] || kind === Kind.DEVICE_FUNCTION || kind === Kind.DEVICE_INSTRUCTION ||
         (kind === Kind.THREAD && options.threads === 'name'))
       meets[tree.parent[node]] = meets[node] = 1;
     lines += kind === Kind.DEVICE_INSTRUCTION ? 1 : 0;
@@ -179,7 +200,7 @@ function makeView(profile, options) {
       becomes[node] = -1;
       continue;
     }
-    if (isSkipped[frame]) {
+    if (isSkipped[frame] || folded[node]) {
       becomes[node] = parent;
       continue;
     }
