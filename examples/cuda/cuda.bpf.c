@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* Takes the stack at the launch hook of the injected library: iaprof_cuda_launched(kernel, count, correlation). */
+/* Takes the stack at the launch hook of the injected library: iaprof_cuda_launched(kernel, count, correlation,
+ * ranges). */
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
@@ -41,6 +42,7 @@ static __always_inline bool send(struct pt_regs *context, bool use_tables, struc
 				 __u64 kernel, __u64 count)
 {
 	__u64 correlation = PT_REGS_PARM3(context);
+	const void *ranges = (const void *)PT_REGS_PARM4(context);
 	struct cuda_launch_event *event = bpf_ringbuf_reserve(&launches, sizeof *event, 0);
 	if (!event)
 		return false;
@@ -51,6 +53,8 @@ static __always_inline bool send(struct pt_regs *context, bool use_tables, struc
 	event->pid = task->tgid;
 	event->tid = task->pid;
 	bpf_get_current_comm(event->thread_name, sizeof event->thread_name);
+	if (!ranges || bpf_probe_read_user(&event->ranges, sizeof event->ranges, ranges))
+		event->ranges.depth = 0;
 	take_stack(context, use_tables, task, processor, stack, element);
 	__u64 depth = stack->depth;
 	if (depth > CUDA_STACK_DEPTH)

@@ -7,7 +7,7 @@ usage: decoder.py KIND [SECONDS [--judge FILE]]
 
 KIND: eager; graphs: torch.compile with CUDA graphs; static: likewise, with the cache where it is, so that PyTorch need
 not copy it into the graph's own memory and back at each step; captured: a CUDA graph that the program captures itself,
-with a kernel three times in one function and once in another; two: a kernel of one block and a kernel of the whole device;
+with a kernel three times in one function and NVTX range, and once in another; two: a kernel of one block and a kernel of the whole device;
 streams: the same on two streams at once. FILE: kernel times as PyTorch's profiler (Kineto, CUPTI's activity records)
 reports them, for times.py.
 """
@@ -21,7 +21,7 @@ import triton
 from torch import nn
 from triton import language
 
-LAYERS, WIDTH, HEADS, LENGTH, BATCH = 6, 1024, 16, 1024, 8
+LAYERS, WIDTH, HEADS, LENGTH, BATCH = 6, 1024, 16, 16384, 8
 
 
 class Block(nn.Module):
@@ -121,8 +121,10 @@ def make_captured():
     once()
     torch.cuda.synchronize()
     with torch.cuda.graph(graph):
-        thrice()
-        once()
+        with torch.cuda.nvtx.range('first part'):
+            thrice()
+        with torch.cuda.nvtx.range('second part'):
+            once()
     return graph.replay
 
 

@@ -23,6 +23,7 @@
 #include "process.h"
 
 #define PROCESSES_MAX 256
+#define RANGE_VARIABLE "NVTX_INJECTION64_PATH"
 #define READ_INTERVAL (50u * 1000 * 1000)
 /* The library sends launches and code within this time, in ns. */
 #define BEHIND (500u * 1000 * 1000)
@@ -33,7 +34,7 @@ struct cuda {
 	struct launches launches;
 	const char *library, *cupti;
 	uint64_t period, sleep, mode, time, launch_rate;
-	bool cubins, launches_taken, sampling;
+	bool cubins, launches_taken, ranges, sampling;
 
 	const struct iaprof_host *host;
 	struct session session;
@@ -70,6 +71,8 @@ static const struct iaprof_option options[] = {
 		      "Count launches; no: for programs that launch so many kernels that this slows them"),
 	IAPROF_OPTION(struct cuda, launches.stacks.user, BOOL, "stacks", "yes", "Take launch stacks (needs BPF)"),
 	STACK_READER_PYTHON_OPTION(struct cuda, launches.stacks, "launch stacks"),
+	IAPROF_OPTION(struct cuda, ranges, BOOL, "ranges", "yes",
+		      "Frames for the NVTX ranges that a launching thread is in"),
 	IAPROF_OPTION(struct cuda, cubins, BOOL, "cubins", "yes", "Read the code that the program loads"),
 	IAPROF_OPTION(struct cuda, library, STRING, "library", NULL,
 		      "Injected library, by default libiaprof-cuda.so in this plugin's folder"),
@@ -115,6 +118,17 @@ static int open_socket(struct cuda *cuda)
 	return 0;
 }
 
+/* NVTX has one such library. */
+static int set_range_library(struct cuda *cuda)
+{
+	const struct iaprof_host *host = cuda->host;
+	const char *other = getenv(RANGE_VARIABLE);
+	if (!other || !*other)
+		return host->command_environment(host, RANGE_VARIABLE, cuda->library_path, IAPROF_ENVIRONMENT_SET);
+	host->log(host, IAPROF_LOG_INFO, "no NVTX ranges: " RANGE_VARIABLE " is %s already, which stays", other);
+	return 0;
+}
+
 static int set_environment(struct cuda *cuda, bool has_stacks)
 {
 	const struct iaprof_host *host = cuda->host;
@@ -136,6 +150,8 @@ static int set_environment(struct cuda *cuda, bool has_stacks)
 	if (!result)
 		result = host->command_environment(host, "CUDA_INJECTION64_PATH", cuda->library_path,
 						   IAPROF_ENVIRONMENT_SET);
+	if (!result && cuda->ranges && has_stacks)
+		result = set_range_library(cuda);
 	if (!result && cuda->cupti)
 		result = host->command_environment(host, CUDA_CUPTI_VARIABLE, cuda->cupti, IAPROF_ENVIRONMENT_SET);
 	return result ? host->fail(host, result, "%s",
@@ -306,6 +322,7 @@ static void destroy(const struct iaprof_host *host, void *instance)
 		process_free(cuda->processes[i]);
 	session_forget_files(&cuda->session, UINT64_MAX);
 	array_free(&cuda->session.files);
+	range_frames_free(&cuda->session.ranges);
 	launches_close(&cuda->launches);
 	record_batch_free(&cuda->batch);
 	if (cuda->is_open)

@@ -555,7 +555,7 @@ static void start(void)
 		(void)library.cupti.unsubscribe(library.subscriber);
 		return;
 	}
-	iaprof_cuda_launched(0, 0, 0);
+	iaprof_cuda_launched(0, 0, 0, NULL);
 	atexit(at_exit);
 	pthread_atfork(NULL, NULL, in_child);
 }

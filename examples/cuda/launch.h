@@ -5,6 +5,7 @@
 #include <linux/types.h>
 
 #include "bpf/stack_counts.h"
+#include "thread_ranges.h"
 
 /* Deeper stacks are truncated at their root. */
 #define CUDA_STACK_DEPTH 1024
@@ -14,6 +15,7 @@ struct cuda_launch_event {
 	__u64 kernel, count, correlation; /* arguments of iaprof_cuda_launched() */
 	__u32 pid, tid;
 	char thread_name[16];
+	struct thread_ranges ranges;
 	__u64 depth;
 	__u64 addresses[CUDA_STACK_DEPTH]; /* the leaf first, and then Python frames (bpf/python.h) */
 };

@@ -26,9 +26,10 @@ struct kernel {
 	uint64_t count, first_time, last_time;
 };
 
-__attribute__((noinline)) void iaprof_cuda_launched(uint64_t kernel, uint64_t count, uint64_t correlation)
+__attribute__((noinline)) void iaprof_cuda_launched(uint64_t kernel, uint64_t count, uint64_t correlation,
+						    const struct thread_ranges *ranges)
 {
-	__asm__ volatile("" : : "r"(kernel), "r"(count), "r"(correlation) : "memory");
+	__asm__ volatile("" : : "r"(kernel), "r"(count), "r"(correlation), "r"(ranges) : "memory");
 }
 
 uint32_t launch_thread(void)
@@ -122,7 +123,7 @@ void launch_counts_add_graph(struct launch_counts *counts, uint32_t correlation)
 	if (!kernel)
 		writer_drop(counts->writer, CUDA_DROP_LAUNCHES, 1);
 	else if (counts->mode == CUDA_LAUNCHES_HOOK && is_chosen(counts, &choice, 1))
-		iaprof_cuda_launched(kernel, 1, correlation);
+		iaprof_cuda_launched(kernel, 1, correlation, ranges_of_thread());
 }
 
 void launch_counts_add_node(struct launch_counts *counts, uint64_t node)
@@ -131,7 +132,7 @@ void launch_counts_add_node(struct launch_counts *counts, uint64_t node)
 	uint32_t kernel = counts->mode == CUDA_LAUNCHES_HOOK ? launch_counts_kernel(counts, CUDA_GRAPH_NODES) : 0;
 	if (kernel &&
 	    (__atomic_fetch_add(&counts->nodes, 1, __ATOMIC_RELAXED) < ALL_NODES || is_chosen(counts, &choice, 1)))
-		iaprof_cuda_launched(kernel, 1, node);
+		iaprof_cuda_launched(kernel, 1, node, ranges_of_thread());
 }
 
 void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation)
@@ -155,7 +156,7 @@ void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_
 		/* Reports earlier launches of the kernel as well, whose stacks were not taken. */
 		if (is_new || is_chosen(counts, &choice, RATE_LAUNCHES))
 			iaprof_cuda_launched(kernel->id, __atomic_exchange_n(&kernel->count, 0, __ATOMIC_RELAXED),
-					     correlation);
+					     correlation, ranges_of_thread());
 		return;
 	}
 	uint64_t now = sampling_clock();

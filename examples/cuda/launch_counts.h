@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
+#include "ranges.h"
 #include "writer.h"
 
 #define LAUNCH_KERNELS_MAX 65536u
@@ -26,9 +27,10 @@ struct launch_counts {
 
 /*
  * The launch hook: a BPF program is attached here, which reads the arguments and the stack. Stands for count launches,
- * the last of which has CUPTI's correlation id; 0: launches will follow.
+ * the last of which has CUPTI's correlation id; 0: launches will follow. ranges: those that the thread is in, or NULL.
  */
-__attribute__((visibility("default"))) void iaprof_cuda_launched(uint64_t kernel, uint64_t count, uint64_t correlation);
+__attribute__((visibility("default"))) void iaprof_cuda_launched(uint64_t kernel, uint64_t count, uint64_t correlation,
+								 const struct thread_ranges *ranges);
 
 /* Counts a launch of the calling thread, by CUPTI's pointer to the kernel's name. */
 void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation);

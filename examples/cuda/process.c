@@ -347,6 +347,20 @@ static size_t own_frames(const struct process *process, const uint64_t *addresse
 	return count;
 }
 
+/* Writes the stack of a launch: the ranges that the thread is in, and its functions. Returns its depth. */
+static size_t stack_of(const struct process *process, const struct cuda_launch_event *event,
+		       uint64_t stack[static IAPROF_STACK_DEPTH_MAX])
+{
+	const uint64_t *addresses = (const uint64_t *)event->addresses;
+	struct session *session = process->session;
+	size_t skipped = own_frames(process, addresses, event->depth), rest = event->depth - skipped;
+	size_t count = range_frames_get(&session->ranges, session->host, &event->ranges, stack);
+	if (rest > IAPROF_STACK_DEPTH_MAX - count)
+		rest = IAPROF_STACK_DEPTH_MAX - count;
+	memcpy(stack + count, addresses + skipped, rest * sizeof *stack);
+	return count + rest;
+}
+
 /* A graph was launched, or a node of it was made. */
 static void take_graph(struct process *process, enum launched_kind kind, const struct iaprof_record_launch *launch,
 		       const uint64_t *addresses, size_t depth)
@@ -365,21 +379,20 @@ static void take_graph(struct process *process, enum launched_kind kind, const s
 
 void process_launched(struct process *process, const struct cuda_launch_event *event)
 {
-	const uint64_t *addresses = (const uint64_t *)event->addresses;
-	size_t skipped = own_frames(process, addresses, event->depth);
+	const struct iaprof_host *host = process->session->host;
+	uint64_t stack[IAPROF_STACK_DEPTH_MAX];
+	size_t depth = stack_of(process, event, stack);
 	char name[sizeof event->thread_name + 1] = "";
 	memcpy(name, event->thread_name, sizeof event->thread_name);
-	const struct iaprof_host *host = process->session->host;
-	struct iaprof_record_launch launch = {
-		.header = session_header(process->session, IAPROF_RECORD_LAUNCH, sizeof launch),
-		.pid = process->pid,
-		.tid = event->tid,
-		.user_stack = host->intern_stack(host, process->pid, addresses + skipped, event->depth - skipped),
-		.count = event->count ? event->count : 1,
-		.first_time = event->time,
-		.thread_name = record_batch_text(process->session->batch, name),
-		.correlation = event->correlation
-	};
+	struct iaprof_record_launch launch = { .header = session_header(process->session, IAPROF_RECORD_LAUNCH,
+									sizeof launch),
+					       .pid = process->pid,
+					       .tid = event->tid,
+					       .user_stack = host->intern_stack(host, process->pid, stack, depth),
+					       .count = event->count ? event->count : 1,
+					       .first_time = event->time,
+					       .thread_name = record_batch_text(process->session->batch, name),
+					       .correlation = event->correlation };
 	launch.header.time = event->time;
 	if (event->kernel > process->launched.count)
 		(void)process_read(process); /* the kernel's record precedes the launch */
@@ -387,8 +400,8 @@ void process_launched(struct process *process, const struct cuda_launch_event *e
 	if (!launched)
 		return;
 	if (launched->kind != A_KERNEL)
-		return take_graph(process, launched->kind, &launch, addresses + skipped, event->depth - skipped);
-	keep_stack(process, launched, event->tid, addresses + skipped, event->depth - skipped);
+		return take_graph(process, launched->kind, &launch, stack, depth);
+	keep_stack(process, launched, event->tid, stack, depth);
 	launch.kernel = launched->kernel;
 	session_send_launch(process->session, &launch);
 }

@@ -12,6 +12,7 @@
 #include <records/record_batch.h>
 
 #include "launch.h"
+#include "range_frames.h"
 #include "transport.h"
 
 #define REASONS_MAX 64u
@@ -27,7 +28,8 @@ struct session {
 	uint64_t parts;                /* bit n: the samples of reason n are also counted under another one */
 	uint64_t devices;              /* bit n: device n was announced */
 	ARRAY(struct held_file) files; /* images that the core may still read, the oldest first */
-	uint32_t time_type;            /* value type of executions; 0: none are sent */
+	struct range_frames ranges;
+	uint32_t time_type;                         /* value type of executions; 0: none are sent */
 	uint64_t samples, executions, launch_count; /* for the summary */
 	uint64_t dropped[CUDA_DROP_COUNT];          /* of all processes */
 	uint64_t unknown;                           /* records that could not be used */

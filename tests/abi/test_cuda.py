@@ -197,6 +197,20 @@ def kernels_of_graphs_are_below_the_launch_of_the_graph_and_where_they_were_capt
 
 
 @case
+def nvtx_ranges_are_frames():
+    """By NVIDIA's own headers, where they are installed, else by the stand-in: the ranges of a step, and of none."""
+    found, _ = profile('graph=100', 'ranges', 'cubin2', time='all', value=',value=gpu-time')
+    inner = {stack.rpartition(';train_')[2] for stack, *_ in found}
+    odd = 'odd: and so long that its name is cut off after sixty-three characters'[:63]
+    assert inner == {'capture', 'layer', 'scale;step;even', f'add;step;{odd}', 'add;step;even'}, inner
+    found, _ = profile('ranges', 'cubin2', time='all', value=',value=gpu-time', options=',ranges=no')
+    assert not any('step' in stack for stack, *_ in found), found
+    found, errors = profile('ranges', 'cubin2', time='all', value=',value=gpu-time', NVTX_INJECTION64_PATH='other.so')
+    assert not any('step' in stack for stack, *_ in found), found
+    assert 'NVTX_INJECTION64_PATH is other.so already' in errors, errors
+
+
+@case
 def times_without_samples():
     found = {}
     outcome = subprocess.run(

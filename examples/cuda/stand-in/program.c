@@ -3,15 +3,18 @@
  * A CUDA program for the stand-in: loads cubins and launches kernels, scale from train_scale() and add from
  * train_add(), and prints the number of its launches.
  *
- * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [graph=COUNT] [CUBIN...]
+ * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [graph=COUNT] [ranges] [CUBIN...]
  *
  * graph=COUNT: before the steps, train_capture() makes a graph of a launch of add, and train_layer() of add and scale,
  * which train_replay() launches so often.
+ *
+ * ranges: each step is in the NVTX range step, and in one that is called odd or even.
  *
  * One step in four copies so many bytes on the device, from train_copy(). Threads beside the main one call
  * train_scale() in each step.
  */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +22,14 @@
 #include <unistd.h>
 
 #include "stand_in.h"
+
+/* NVIDIA's own, where CUDA is installed. */
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#else
+#define nvtxRangePushA stand_in_push
+#define nvtxRangePop stand_in_pop
+#endif
 
 static uint32_t modules[8];
 static uint32_t module_count;
@@ -96,6 +107,7 @@ int main(int argc, char **argv)
 	pthread_t threads[8];
 	size_t others = 0;
 	long replays = 0;
+	bool has_ranges = false;
 	const char *end = argc > 2 && strncmp(argv[2], "end=", 4) == 0 ? argv[2] + 4 : "exit";
 	uint32_t sum = 0;
 	stand_in_init();
@@ -107,6 +119,8 @@ int main(int argc, char **argv)
 			others = strtoul(argv[i] + 8, NULL, 10) - 1;
 		else if (strncmp(argv[i], "graph=", 6) == 0)
 			replays = strtol(argv[i] + 6, NULL, 10);
+		else if (strcmp(argv[i], "ranges") == 0)
+			has_ranges = true;
 		else if (strncmp(argv[i], "end=", 4) != 0)
 			modules[module_count++] = load(argv[i]);
 	if (!module_count)
@@ -119,9 +133,18 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[i], NULL, launch_beside, &steps))
 			exit(1);
 	for (long i = 0; i < steps; i++) {
+		if (has_ranges) {
+			nvtxRangePushA("step");
+			nvtxRangePushA(i % 2 ? "odd; and so long that its name is cut off after sixty-three characters"
+					     : "even, seq = 5, op_id = 7");
+		}
 		sum += (uint32_t)(i % 4 ? train_add((int)i) : train_scale((int)i));
 		if (i % 4 == 0)
 			train_copy();
+		if (has_ranges) {
+			nvtxRangePop();
+			nvtxRangePop();
+		}
 	}
 	for (size_t i = 0; i < others && i < sizeof threads / sizeof *threads; i++)
 		pthread_join(threads[i], NULL);

@@ -35,3 +35,6 @@ void stand_in_copy(size_t size);
 void stand_in_begin_capture(void);
 void stand_in_end_capture(void);
 void stand_in_launch_graph(void);
+/* Ranges, as NVTX has them: for programs that are built without its headers. */
+int stand_in_push(const char *name);
+int stand_in_pop(void);

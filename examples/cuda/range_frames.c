@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See range_frames.h. */
+#define _GNU_SOURCE
+#include "range_frames.h"
+
+#include <string.h>
+
+/* Programs may number their steps: each name is a column of its own in a flame graph. */
+#define NAMES_MAX 1024u
+
+void range_frames_free(struct range_frames *frames)
+{
+	keyed_array_free(&frames->items);
+}
+
+static uint32_t make_frame(const struct iaprof_host *host, const char *name)
+{
+	const struct iaprof_named_frame frame = { .size = sizeof frame,
+						  .name = host->intern_string(host, name, strlen(name)),
+						  .kind = IAPROF_FRAME_CALL };
+	return host->intern_frame(host, &frame);
+}
+
+/* PyTorch numbers its operators: "aten::linear, seq = 5, op_id = 59530". Returns the length without that. */
+static size_t length_of(const char *name, size_t size)
+{
+	static const char *const numbers[] = { ", seq = ", ", op_id = " };
+	size_t length = strnlen(name, size - 1);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		const char *found = memmem(name, length, numbers[i], strlen(numbers[i]));
+		length = found && found > name ? (size_t)(found - name) : length;
+	}
+	return length;
+}
+
+static uint32_t frame_of(struct range_frames *frames, const struct iaprof_host *host, const char *name)
+{
+	struct range_frame wanted = { 0 };
+	memcpy(wanted.key.name, name, length_of(name, sizeof wanted.key.name));
+	const struct range_frame *known = keyed_array_get(&frames->items, &wanted.key);
+	if (known)
+		return known->frame;
+	if (frames->items.count < NAMES_MAX) {
+		wanted.frame = make_frame(host, wanted.key.name);
+		(void)keyed_array_add(&frames->items, &wanted);
+		return wanted.frame;
+	}
+	if (!frames->others)
+		frames->others = make_frame(host, "[other ranges]");
+	return frames->others;
+}
+
+size_t range_frames_get(struct range_frames *frames, const struct iaprof_host *host, const struct thread_ranges *ranges,
+			uint64_t *elements)
+{
+	size_t count = 0;
+	for (size_t i = ranges->depth < THREAD_RANGES_MAX ? ranges->depth : THREAD_RANGES_MAX; i-- > 0;) {
+		uint32_t frame = ranges->names[i][0] ? frame_of(frames, host, ranges->names[i]) : 0;
+		if (frame)
+			elements[count++] = IAPROF_STACK_NAMED_FRAME | frame;
+	}
+	return count;
+}
