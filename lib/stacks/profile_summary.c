@@ -45,6 +45,7 @@ struct making {
 	tallies launches;  /* function, name, file, line */
 	tallies samples;   /* name: device samples of kernels, beside their time */
 	uint64_t in_kernels;
+	bool has_classes; /* frames state the classes of kernels */
 	bool failed;
 };
 
@@ -267,6 +268,8 @@ static bool find_functions(struct making *making)
 	for (size_t i = 0; i < making->functions.count; i++) {
 		const struct tally *tally = &making->functions.items[i];
 		struct summary_function function = { .frame = tally->frame,
+						     .kernel_class =
+							     making->has_classes ? tally->frame->kernel_class : NULL,
 						     .value = tally->value,
 						     .samples = samples_of(making, tally) };
 		if (!array_push(&summary->functions, function))
@@ -424,7 +427,8 @@ static void add_idle(struct making *making, const struct iaprof_stack *stack, ui
 
 int profile_summary_make(struct profile_summary *summary, const struct iaprof_profile *profile, uint32_t value_type)
 {
-	struct making making = { .summary = summary };
+	struct making making = { .summary = summary,
+				 .has_classes = profile->frame_size >= sizeof(struct iaprof_frame) };
 	*summary = (struct profile_summary){ .profile = profile, .value_type = value_type };
 	summary->is_device = value_type < profile->value_type_count &&
 			     value_type_is_of_device(iaprof_profile_value_type(profile, value_type));

@@ -20,6 +20,7 @@
 struct summary_function {
 	const struct iaprof_frame *frame;
 	const struct iaprof_frame *launch; /* the frame of the program that launched it most; NULL not known */
+	const char *kernel_class;          /* by the rules of the run; NULL: none */
 	uint64_t value;                    /* kernels: all that runs in it; CPU functions: without callees */
 	uint64_t launch_value;             /* of the kernel, launched from there */
 	uint64_t samples;                  /* of a kernel whose value is device time: its device samples */

@@ -135,7 +135,9 @@ static void append_end(struct text *text, const struct summary_cause *cause)
 static void append_cause(struct text *text, const struct profile_summary *summary, const struct summary_cause *cause)
 {
 	const struct stall_class *class = &stall_classes[cause->stall_class];
-	const struct iaprof_frame *launch = summary->functions.items[cause->function].launch;
+	const struct summary_function *function = &summary->functions.items[cause->function];
+	const struct iaprof_frame *launch = function->launch;
+	const char *advice = stall_advice(cause->stall_class, function->kernel_class);
 	append_share(text, cause->value, summary->value);
 	text_append_string(text, " of ");
 	append_type(text, summary);
@@ -161,8 +163,8 @@ static void append_cause(struct text *text, const struct profile_summary *summar
 		}
 		text_append_string(text, "\n");
 	}
-	if (*class->advice)
-		text_append_format(text, "  What to try: %s\n", class->advice);
+	if (*advice)
+		text_append_format(text, "  What to try: %s\n", advice);
 }
 
 /* Appends the largest functions and their shares, on one line. */
@@ -192,6 +194,9 @@ static void append_parts(struct text *text, const summary_parts *parts, size_t m
 
 #define IDLE_SHOWN 4u
 
+/* From this part on, nothing that is known about idle time is worth a line. */
+#define UNKNOWN_IDLE 0.9
+
 static void append_idle(struct text *text, const struct profile_summary *summary)
 {
 	uint64_t whole = saturating_add(summary->idle, summary->value);
@@ -199,9 +204,18 @@ static void append_idle(struct text *text, const struct profile_summary *summary
 	append_share(text, summary->idle, whole);
 	text_append_format(text, " of the %s from its first execution to its last.\n",
 			   quantity_time((double)whole).text);
-	text_append_string(text, summary->idle_reasons.count ? "What the launching threads did meanwhile: " : "");
+	const struct summary_part *most = summary->idle_reasons.items;
+	if (!summary->idle_reasons.count)
+		return;
+	/* As in the page. */
+	if (strcmp(most->name, "[not sampled]") == 0 && (double)most->value >= UNKNOWN_IDLE * (double)summary->idle) {
+		text_append_string(text,
+				   "Sources cpu-stack and off-cpu record what the launching threads did meanwhile.\n");
+		return;
+	}
+	text_append_string(text, "What the launching threads did meanwhile: ");
 	append_parts(text, &summary->idle_reasons, IDLE_SHOWN, summary->idle);
-	text_append_string(text, summary->idle_reasons.count ? ".\n" : "");
+	text_append_string(text, ".\n");
 }
 
 #define NARROW_SHOWN 3u

@@ -18,6 +18,14 @@ struct stall_class {
 /* By enum iaprof_stall_class; IAPROF_STALL_UNKNOWN has the texts of IAPROF_STALL_OTHER. */
 extern const struct stall_class stall_classes[STALL_CLASS_COUNT];
 
+/* Ditto, for kernels of class "copy" that wait for memory: what makes a copy faster is no copy. */
+#define STALL_ADVICE_COPY                                                                                              \
+	"This kernel only moves data: keep them where, and as, they are used, so that nothing is copied."
+
+/* Returns what to try against a stall in a kernel, one sentence; "" nothing. kernel_class: by the rules; may be NULL.
+ */
+const char *stall_advice(uint32_t stall_class, const char *kernel_class);
+
 /*
  * Returns the class of a frame of kind IAPROF_FRAME_STALL_REASON, never IAPROF_STALL_UNKNOWN. Stacks recorded before
  * reasons had classes are recognized by the names that Intel's driver uses.

@@ -121,7 +121,9 @@ static void append_reasons(struct text *text, const struct stack_tree *tree)
 		}
 		text_append_string(text, "]");
 	}
-	text_append_string(text, "],\"names\":[");
+	text_append_string(text, "],\"copy\":");
+	text_append_json(text, STALL_ADVICE_COPY);
+	text_append_string(text, ",\"names\":[");
 	const char *between = "[";
 	for (size_t i = 0; i < tree->frames.count; i++) {
 		const struct iaprof_frame *frame = tree->frames.items[i];

@@ -132,8 +132,9 @@ static void append_cause(struct text *text, const struct profile_summary *summar
 	if (function->launch)
 		append_frame(text, "launched_by", function->launch);
 	append_text(text, "meaning", class->meaning);
-	if (*class->advice)
-		append_text(text, "advice", class->advice);
+	const char *advice = stall_advice(cause->stall_class, function->kernel_class);
+	if (*advice)
+		append_text(text, "advice", advice);
 	text_append_string(text, "}");
 }
 

@@ -154,6 +154,13 @@ TEST(kernels_are_added_up_by_class)
 	ck_assert_uint_eq(summary.kernel_classes.count, 3);
 }
 
+TEST(a_copy_is_better_avoided)
+{
+	add_of_class("multi_tensor_apply", "copy", 30);
+	make(stalls);
+	EXPECT("  What to try: This kernel only moves data: ");
+}
+
 TEST(without_a_class_there_is_no_sum)
 {
 	add_of_class("histogram", NULL, 5);
@@ -218,6 +225,25 @@ TEST(knows_reasons_of_old_captures_by_name)
 	make(stalls);
 	ck_assert_uint_eq(summary.causes.items[0].stall_class, IAPROF_STALL_BARRIER);
 	ck_assert_uint_eq(summary.causes.items[1].stall_class, IAPROF_STALL_OTHER);
+}
+
+TEST(unknown_idle_time_names_who_records_it)
+{
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds"),
+		 idle = test_profile_value_type(&profile, "gpu-idle", "nanoseconds");
+	uint32_t program = frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0),
+		 whole = frame("[GPU idle]", IAPROF_FRAME_WAIT, 0, NULL, 0),
+		 unknown = frame("[not sampled]", IAPROF_FRAME_WAIT, 0, NULL, 0),
+		 minimum = frame("[between kernels]", IAPROF_FRAME_WAIT, 0, NULL, 0);
+	uint32_t kernel[] = { program, frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0),
+			      frame("gemm", IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0) };
+	test_profile_value(&profile, test_profile_stack(&profile, kernel, 3), time, 1000);
+	test_profile_value(&profile, test_profile_stack(&profile, (uint32_t[]){ program, unknown, whole }, 3), idle,
+			   2800);
+	test_profile_value(&profile, test_profile_stack(&profile, (uint32_t[]){ program, minimum, whole }, 3), idle,
+			   200);
+	make(time);
+	EXPECT("Sources cpu-stack and off-cpu record what the launching threads did meanwhile.\n");
 }
 
 TEST(states_what_threads_did_while_the_device_was_idle)

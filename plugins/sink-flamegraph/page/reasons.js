@@ -5,8 +5,15 @@ const ISSUING = 9, OTHER_REASON = 8;
 const REASONS = Array.from({ length: ISSUING + 1 }, () => ({ label: '', phrase: '', ends: '', text: '', remedy: '', names: [] }));
 const reasonSlots = new Map();
 
-// classes: [label, phrase, ends, text, remedy] each; names: [hardware name, class] of the profile's reasons
-function setReasons({ classes, names }) {
+let copyRemedy = '';
+
+// What to try against a stall in a kernel of a class, as in lib/stacks/stall_class.c: a copy that waits for memory or its
+// queue, the first two slots, is better avoided.
+const remedyOf = (slot, kernelClass) => (kernelClass === 'copy' && slot < 2 && copyRemedy) || REASONS[slot].remedy;
+
+// classes: [label, phrase, ends, text, remedy] each; copy: a remedy; names: [hardware name, class] of the profile's reasons
+function setReasons({ classes, copy, names }) {
+  copyRemedy = copy;
   classes.forEach(([label, phrase, ends, text, remedy], slot) =>
     Object.assign(REASONS[slot], { label, phrase, ends, text, remedy, names: [] }));
   reasonSlots.clear();

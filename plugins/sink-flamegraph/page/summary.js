@@ -7,6 +7,7 @@ const SEVERITIES = Object.freeze({ 1: 'note', 2: 'warning', 3: 'problem' });
 const FINDINGS_SHOWN = 12;
 
 const IDLE_DOMINATES = 0.5; // of the time from the first execution to the last
+const UNKNOWN_IDLE = 0.9; // of idle time
 
 // Fills a row: a name, a bar whose length is the value's part of the longest one's, and the value's share of the whole.
 function barRow(row, name, bar, { value, longest, whole }) {
@@ -99,7 +100,10 @@ class Summary {
   }
 
   idleText(idle) {
-    const reasons = this.app.model.idleReasons.slice(0, 4).map(([name, value]) => `${name} ${shareText(value, idle)}`);
+    const { idleReasons } = this.app.model, [most] = idleReasons;
+    const reasons = idleReasons.slice(0, 4).map(([name, value]) => `${name} ${shareText(value, idle)}`);
+    if (most && most[0] === '[not sampled]' && most[1] >= UNKNOWN_IDLE * idle)
+      return ' Sources cpu-stack and off-cpu record what the launching threads did meanwhile.';
     return reasons.length ? ` What the launching threads did meanwhile: ${reasons.join(', ')}.` : '';
   }
 
@@ -157,7 +161,7 @@ class Summary {
     if (producer)
       add('var(--frame-instruction)', producer.text, `Producer${producer.place ? `, ${producer.place}` : ''}`, 0,
         () => app.openCode({ kernel: top.kernel.name, row: producer.offset }), true);
-    const remedy = REASONS[top.slot].remedy;
+    const remedy = remedyOf(top.slot, app.model.frames.classes[analysis.view.frame[heaviest]]);
     return [this.section('Why', '', make('ul', { className: 'chain' }, ...rows)),
       ...(remedy ? [this.section('What to try', '', make('p', { className: 'say', textContent: remedy }))] : [])];
   }
