@@ -78,8 +78,10 @@ def rates_are_those_of_the_scenario():
     seconds /= 1 if rates.group(4) == 's' else 1000
     # 100 jobs with a message each, and those of boot and sleep; all are printed with three digits.
     check(abs(jobs * seconds - 100) <= 1.2, rates.group(0))
-    check(-1.2 <= messages * seconds - 100 <= 7.2, rates.group(0))
-    check(rates.group(5) == rates.group(6) == '1', rates.group(0))
+    # On a busy machine, the device sleeps between jobs.
+    resumes = npu_double.totals()['resumes']
+    check(resumes and -1.2 <= messages * seconds - 100 <= 1.2 + 6 * resumes, f'{resumes}: {rates.group(0)}')
+    check(rates.group(5) == rates.group(6) == str(resumes), f'{resumes}: {rates.group(0)}')
     made = npu_double.totals()['bytes_created'] / 1024
     reported = re.search(r'; ([0-9.]+) (KiB|MiB) of buffers created', said)
     check(reported and abs(float(reported.group(1)) * (1 if reported.group(2) == 'KiB' else 1024) - made) <= 0.006 * made,
