@@ -21,7 +21,7 @@ static void fill(const struct event_stacks *stacks, struct process *process, uin
 		uint32_t ids[SYMBOLIZER_INLINE_DEPTH_MAX];
 		size_t room = IAPROF_STACK_FRAMES_COUNT_MAX - record->frame_count;
 		size_t count =
-			resolver_resolve(stacks->context.resolver, process, time, address, ids,
+			resolver_resolve(stacks->context.resolver, process, time, address, true, ids,
 					 room < SYMBOLIZER_INLINE_DEPTH_MAX ? room : SYMBOLIZER_INLINE_DEPTH_MAX);
 		for (size_t j = 0; j < count; j++)
 			frames[record->frame_count++] =

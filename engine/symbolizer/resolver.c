@@ -245,7 +245,7 @@ static struct answer *ask_symbolizer(struct resolver *resolver, struct process *
 }
 
 /* Returns 1, or 0 if the frame is unknown. */
-static size_t resolve_named(struct resolver *resolver, uint64_t element, uint32_t *id)
+static size_t resolve_named(struct resolver *resolver, uint64_t element, bool lines, uint32_t *id)
 {
 	struct intern *intern = resolver->options.intern;
 	struct iaprof_named_frame named;
@@ -253,7 +253,7 @@ static size_t resolve_named(struct resolver *resolver, uint64_t element, uint32_
 		return 0;
 	const struct iaprof_frame frame = { .name = intern_text(intern, named.name),
 					    .file = named.file ? intern_text(intern, named.file) : NULL,
-					    .line = resolver->options.lines ? named.line : 0,
+					    .line = lines || resolver->options.lines ? named.line : 0,
 					    .kind = named.kind,
 					    .flags = named.flags };
 	*id = frame_table_add(resolver->options.frames, &frame);
@@ -261,10 +261,11 @@ static size_t resolve_named(struct resolver *resolver, uint64_t element, uint32_
 }
 
 size_t resolver_resolve(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
-			uint32_t *frames, size_t capacity)
+			bool named_lines, uint32_t *frames, size_t capacity)
 {
 	/* Otherwise it is an address, of a stack that was overwritten. */
-	if (process && capacity && interned_stack_is_named(address) && resolve_named(resolver, address, frames))
+	if (process && capacity && interned_stack_is_named(address) &&
+	    resolve_named(resolver, address, named_lines, frames))
 		return 1;
 	const struct mapping *mapping =
 		process ? process_mapping_at(resolver->options.processes, process, address, time) : NULL;

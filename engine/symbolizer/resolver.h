@@ -39,10 +39,11 @@ void resolver_learn_module(struct resolver *resolver, const struct iaprof_record
 
 /*
  * Resolves an address of a process (NULL: the Linux kernel) at a time to frames, the outermost function first. Stores
- * at most capacity ids in frames and returns their number; 0 if out of memory.
+ * at most capacity ids in frames and returns their number; 0 if out of memory. named_lines: frames by name, such as
+ * Python functions, have their lines in any case, which cost nothing to find, but make different stacks.
  */
 size_t resolver_resolve(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,
-			uint32_t *frames, size_t capacity);
+			bool named_lines, uint32_t *frames, size_t capacity);
 
 /* Prefetches data for resolver_resolve() of the same address: see symbolizer_prefetch(). */
 void resolver_prefetch(struct resolver *resolver, struct process *process, uint64_t time, uint64_t address,

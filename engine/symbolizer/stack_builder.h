@@ -25,6 +25,7 @@ struct stack_context {
 	struct intern *intern;
 	bool pids;                    /* the program's frame includes the pid */
 	bool spans;                   /* stacks of different spans are not merged */
+	bool named_lines;             /* nor those of different lines of Python functions */
 	struct thread_table *threads; /* NULL: stacks of different threads are merged */
 	uint64_t stacks_unknown;      /* stack ids that had expired */
 };
