@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes doc/demo.png, the picture in README.md: the page of examples/demo.iaprof in a window of 1280 x 800 pixels.
+"""Makes doc/demo.png, the picture in README.md: the page of examples/decoder.iaprof in a window of 1280 x 800 pixels, while
+the program generates tokens.
 
     tests/sink/make_picture.py build/iaprof
 """
@@ -20,9 +21,9 @@ def main():
         sys.exit('usage: make_picture.py IAPROF')
     with tempfile.TemporaryDirectory() as folder, browser.Browser(1280, 800) as window:
         page = pathlib.Path(folder, 'demo.html')
-        subprocess.run([sys.argv[1], '-q', '--replay', TREE / 'examples/demo.iaprof', '-k',
-                        'flamegraph:title=assistant: a small language model', '-o', page], check=True)
-        Reader(window, page)
+        subprocess.run([sys.argv[1], '-q', '--replay', TREE / 'examples/decoder.iaprof', '-k',
+                        'flamegraph:title=decoder.py: PyTorch with CUDA graphs', '-o', page], check=True)
+        Reader(window, page, '#time=13380-13740')
         window.screenshot(TREE / 'doc/demo.png')
 
 

@@ -18,6 +18,7 @@ from stacks import Skip, equal
 from test_pprof import pprof, top
 
 TREE = pathlib.Path(os.environ['TEST_SOURCE_FOLDER'])
+DECODER, DECODER_FIXED = TREE / 'examples/decoder.iaprof', TREE / 'examples/decoder-fixed.iaprof'
 CAPTURE, FIXED = TREE / 'examples/demo.iaprof', TREE / 'examples/demo-fixed.iaprof'
 SOURCES = TREE / 'tests/lab/demo'
 # What is slow, by construction, and what launches it.
@@ -263,8 +264,28 @@ def others_read_it():
     equal(sum(sum(map(int, row[3:])) for row in rows), total('gpu-stalls'), 'stalls in the stream')
 
 
+def the_decoder_copies_its_cache():
+    """Recorded on an H200: the copies of a CUDA graph's inputs are most of the time, below the line that calls the graph, and
+    gone with the fix. Kernels in graphs are below where they were captured, too."""
+    path = TREE / 'examples/cuda/decoder.py'
+    call = next(number for number, line in enumerate(path.read_text(encoding='utf-8').splitlines(), 1) if 'scaled_dot_product' in line)
+    shares = []
+    for capture in DECODER, DECODER_FIXED:
+        iaprof('-q', '-k', 'summary:format=json', '-o', 'out.json', capture=capture)
+        found = json.loads(pathlib.Path('out.json').read_text(encoding='utf-8'))
+        equal(found['matched'], found['total'], 'all is matched')
+        shares.append(next(item['value'] for item in found['kernel_classes'] if item['name'] == 'copy') / found['total'])
+        site = found['causes'][0]['launched_by']
+        assert site['file'].endswith('/decoder.py') and call - 3 <= site['line'] <= call, site
+    assert 0.6 < shares[0] < 0.7 and shares[1] < 0.05, shares
+    found = folded('gpu-time', DECODER)
+    captured = sum(value for stack, value in found.items() if ';[captured at];' in stack)
+    assert captured > 0.2 * sum(found.values()), 'kernels of graphs'
+
+
 CASES = (the_answer_names_what_is_slow, stalls_follow_the_code, exports_have_classes, stacks_are_complete, pprof_has_the_same_totals,
-         flamegraph_pl_draws_it, others_read_it)
+         flamegraph_pl_draws_it, others_read_it,
+         the_decoder_copies_its_cache)
 PAGE_CASES = (the_fix_is_seen, the_page_has_every_view)
 WINDOW = 1280, 800
 
