@@ -20,7 +20,8 @@ extern const struct stall_class stall_classes[STALL_CLASS_COUNT];
 
 /* Ditto, for kernels of class "copy" that wait for memory: what makes a copy faster is no copy. */
 #define STALL_ADVICE_COPY                                                                                              \
-	"This kernel only moves data: keep them where, and as, they are used, so that nothing is copied."
+	"This kernel only copies data. Avoid the copy: keep the data in the memory, and in the layout, in which they " \
+	"are used."
 
 /* Returns what to try against a stall in a kernel, one sentence; "" nothing. kernel_class: by the rules; may be NULL.
  */

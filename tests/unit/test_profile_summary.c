@@ -158,7 +158,7 @@ TEST(a_copy_is_better_avoided)
 {
 	add_of_class("multi_tensor_apply", "copy", 30);
 	make(stalls);
-	EXPECT("  What to try: This kernel only moves data: ");
+	EXPECT("  What to try: This kernel only copies data. Avoid the copy: ");
 }
 
 TEST(without_a_class_there_is_no_sum)

@@ -175,6 +175,18 @@ class Analysis {
     return own || python || best.nearest || 0;
   }
 
+  // What the hardware calls the reason of a cause: several of its reasons may be of one class.
+  hardwareName({ kernel, line, slot }) {
+    const { view, values, frames } = this, sums = new Map();
+    for (const node of kernel.nodes)
+      for (let at = node + 1; at < view.end[node]; at++)
+        if (values.slot(at) === slot && (!line || view.frame[view.parent[at]] === line.frame)) {
+          const name = frames.names[view.frame[at]];
+          sums.set(name, (sums.get(name) || 0) + values.total[at]);
+        }
+    return [...sums].reduce((a, b) => (b[1] > a[1] ? b : a), [REASONS[slot].names[0], 0])[0];
+  }
+
   // The sum of everything below frames with the same name as the node's.
   totalOfFrame(node) {
     const { view, values } = this, frame = view.frame[node], counts = new Uint8Array(view.count);

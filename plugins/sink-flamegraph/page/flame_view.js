@@ -281,7 +281,7 @@ class FlameView {
       if (producer)
         lines.push(['Waits for', producer]);
       return { title: reason ? reason.label : cell.slots ? 'Smaller reasons' : 'No reason known',
-        sub: reason ? `Stall reason (${reason.names[0]})` : '', text: reason ? reason.text : '', lines,
+        sub: reason ? `Stall reason (${reason.names.join(', ')})` : '', text: reason ? reason.text : '', lines,
         mix: cell.slots ? values.mixOf(cell.nodes).map((part, slot) => cell.slots.includes(slot) ? part : 0) : null };
     }
     const frame = owner ? view.frame[owner] : -1;

@@ -45,7 +45,7 @@ class ReasonBar {
       else
         this.app.state.set({ reason: this.app.state.get('reason') === String(slot) ? '' : String(slot) });
     });
-    const describe = () => ({ title: reason.label, sub: `Stall reason (${reason.names[0]})`, text: reason.text,
+    const describe = () => ({ title: reason.label, sub: `Stall reason (${reason.names.join(', ')})`, text: reason.text,
       lines: [['Share', share], ...(reason.remedy ? [['Try', reason.remedy]] : [])] });
     button.addEventListener('mousemove', event => this.app.tip.show(describe, event));
     button.addEventListener('mouseleave', () => this.app.tip.show(null));

@@ -155,7 +155,7 @@ class Summary {
       add('var(--frame-line)', text || `line ${top.line.line}`, `Hottest line, ${baseName(top.line.file)}:${top.line.line}`,
         top.line.total, () => app.openCode({ kernel: top.kernel.name, file: top.line.file, line: top.line.line }), Boolean(text));
     }
-    add(`var(--reason-${top.slot})`, REASONS[top.slot].label, `Stall reason (${REASONS[top.slot].names[0]})`, top.value,
+    add(`var(--reason-${top.slot})`, REASONS[top.slot].label, `Stall reason (${analysis.hardwareName(top)})`, top.value,
       () => app.state.set({ reason: String(top.slot), view: 'flame' }));
     const producer = this.producer(top);
     if (producer)
