@@ -12,6 +12,7 @@
 void stack_builder_begin(struct stack_builder *builder, struct stack_context *context)
 {
 	builder->context = context;
+	builder->named_lines = context->named_lines;
 	builder->origin = (struct stack_origin){ 0 };
 	builder->count = 0;
 }
@@ -46,9 +47,9 @@ void stack_builder_set_thread(struct stack_builder *builder, struct thread_ident
 /* process NULL: addresses of the Linux kernel. */
 static void push_address(struct stack_builder *builder, struct process *process, uint64_t time, uint64_t address)
 {
-	builder->count += (uint32_t)resolver_resolve(builder->context->resolver, process, time, address,
-						     builder->context->named_lines, builder->frames + builder->count,
-						     STACK_BUILDER_FRAMES_MAX - builder->count);
+	builder->count +=
+		(uint32_t)resolver_resolve(builder->context->resolver, process, time, address, builder->named_lines,
+					   builder->frames + builder->count, STACK_BUILDER_FRAMES_MAX - builder->count);
 }
 
 /* Returns whether a file is CPython's interpreter: "python3.14", "libpython3.14.so.1.0". */

@@ -32,6 +32,7 @@ struct stack_context {
 
 struct stack_builder {
 	struct stack_context *context;
+	bool named_lines; /* at first that of the context */
 	struct stack_origin origin;
 	uint32_t count;
 	uint32_t frames[STACK_BUILDER_FRAMES_MAX];
