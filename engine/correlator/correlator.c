@@ -193,7 +193,6 @@ struct correlator *correlator_new(const struct correlator_options *options)
 	};
 	/* Device stacks are always separate for each process. */
 	correlator->launch_stacks.context = (struct stack_context){ .processes = options->processes,
-								    .named_lines = true,
 								    .resolver = options->resolver,
 								    .frames = options->frames,
 								    .intern = options->intern,

@@ -27,6 +27,7 @@ static uint32_t build_stack(struct launch_stacks *launch_stacks, const struct la
 	struct process *process = key->process ? process_table_by_serial(context->processes, key->process) : NULL;
 	struct stack_builder builder;
 	stack_builder_begin(&builder, context);
+	builder.named_lines = true;
 	stack_builder_push_program(&builder, process && process->name && *process->name ? process->name : "[unknown]",
 				   key->pid);
 	stack_builder_set_thread(&builder, key->thread);

@@ -73,7 +73,7 @@ static void push_user_part(struct stack_builder *builder, const struct sample_en
 	stack_builder_set_thread(builder, key->thread);
 	builder->origin.span = key->span;
 	/* What ran while a device was idle is shown by line, as what launched its kernels is. */
-	builder->named_lines |= (key->flags & WAITING_IDLE_MASK) != 0;
+	builder->named_lines = key->flags & WAITING_IDLE_MASK;
 	bool explained = push_reasons(builder, key->flags);
 	if (key->user_stack)
 		stack_builder_push_user_stack(builder, key->user_stack, process, entry->last_time,

@@ -12,7 +12,7 @@
 void stack_builder_begin(struct stack_builder *builder, struct stack_context *context)
 {
 	builder->context = context;
-	builder->named_lines = context->named_lines;
+	builder->named_lines = false;
 	builder->origin = (struct stack_origin){ 0 };
 	builder->count = 0;
 }

@@ -25,14 +25,13 @@ struct stack_context {
 	struct intern *intern;
 	bool pids;                    /* the program's frame includes the pid */
 	bool spans;                   /* stacks of different spans are not merged */
-	bool named_lines;             /* nor those of different lines of Python functions */
 	struct thread_table *threads; /* NULL: stacks of different threads are merged */
 	uint64_t stacks_unknown;      /* stack ids that had expired */
 };
 
 struct stack_builder {
 	struct stack_context *context;
-	bool named_lines; /* at first that of the context */
+	bool named_lines; /* the caller's: frames by name, such as Python functions, have their lines in any case */
 	struct stack_origin origin;
 	uint32_t count;
 	uint32_t frames[STACK_BUILDER_FRAMES_MAX];
