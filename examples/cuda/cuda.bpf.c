@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-/* Takes the stack at the launch hook of the injected library: iaprof_cuda_launched(kernel, count, correlation,
- * ranges). */
+/* Takes the stack at the injected library's launch hook: iaprof_cuda_launched(kernel, count, correlation, ranges). */
 #include <stdbool.h>
 #include <linux/bpf.h>
 #include <linux/ptrace.h>

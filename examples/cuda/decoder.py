@@ -6,10 +6,10 @@ prints the steps per second.
 usage: decoder.py KIND [SECONDS [--judge FILE]]
 
 KIND: eager; graphs: torch.compile with CUDA graphs; static: likewise, with the cache where it is, so that PyTorch need
-not copy it into the graph's own memory and back at each step; captured: a CUDA graph that the program captures itself,
-with a kernel three times in one function and NVTX range, and once in another; two: a kernel of one block and a kernel of the whole device;
-streams: the same on two streams at once. FILE: kernel times as PyTorch's profiler (Kineto, CUPTI's activity records)
-reports them, for times.py.
+not copy it into the graph's own memory at each step; captured: a CUDA graph that the program captures itself, with a
+kernel three times in one function and NVTX range, and once in another; two: a kernel of one block and a kernel of the
+whole device; streams: the same on two streams at once. FILE: kernel times as PyTorch's profiler (Kineto, CUPTI's
+activity records) reports them, for times.py.
 """
 import collections
 import json

@@ -6,20 +6,9 @@
 
 /* Limit on kernels, by stacks; executions of further ones have no launch. */
 #define GRAPH_KERNELS_MAX 65536u
-/* A LAUNCH record stands for the executions with the same stacks in this time. */
+/* Executions with the same stacks within this time have one LAUNCH record. */
 #define TOGETHER (UINT64_C(100) * 1000 * 1000)
 #define CAPTURED "[captured at]"
-
-static uint64_t marker_of(struct graph_executions *executions)
-{
-	const struct iaprof_host *host = executions->session->host;
-	struct iaprof_named_frame frame = { .size = sizeof frame,
-					    .name = host->intern_string(host, CAPTURED, strlen(CAPTURED)),
-					    .kind = IAPROF_FRAME_CALL };
-	if (!executions->marker)
-		executions->marker = host->intern_frame(host, &frame);
-	return executions->marker ? IAPROF_STACK_NAMED_FRAME | executions->marker : 0;
-}
 
 /* Returns the id of a launch's stack, with the frames in which the stack of the capture differs from it at the leaf. */
 static uint32_t intern_stack(struct graph_executions *executions, uint32_t launch, uint32_t capture)
@@ -27,15 +16,17 @@ static uint32_t intern_stack(struct graph_executions *executions, uint32_t launc
 	const struct iaprof_host *host = executions->session->host;
 	struct kept_stack launched = kept_stacks_get(&executions->stacks, launch);
 	struct kept_stack captured = kept_stacks_get(&executions->stacks, capture);
-	uint64_t whole[IAPROF_STACK_DEPTH_MAX], marker = captured.addresses ? marker_of(executions) : 0;
+	uint64_t whole[IAPROF_STACK_DEPTH_MAX];
 	size_t depth = captured.key.depth, rest;
+	if (depth && !executions->marker)
+		executions->marker = call_frame(host, CAPTURED);
 	for (size_t i = launched.key.depth; i && depth && captured.addresses[depth - 1] == launched.addresses[i - 1];
 	     i--)
 		depth--;
-	if (!marker || !depth || depth >= IAPROF_STACK_DEPTH_MAX)
+	if (!executions->marker || !depth || depth >= IAPROF_STACK_DEPTH_MAX)
 		return host->intern_stack(host, executions->pid, launched.addresses, launched.key.depth);
 	memcpy(whole, captured.addresses, depth * sizeof *whole);
-	whole[depth++] = marker;
+	whole[depth++] = executions->marker;
 	rest = IAPROF_STACK_DEPTH_MAX - depth;
 	rest = launched.key.depth < rest ? launched.key.depth : rest;
 	if (rest)

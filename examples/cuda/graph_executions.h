@@ -29,7 +29,7 @@ struct graph_kernel {
 struct graph_executions {
 	struct session *session;
 	uint32_t pid;
-	uint32_t marker; /* frame "[captured at]" */
+	uint64_t marker; /* element of a stack: the frame "[captured at]" */
 	struct kept_stacks stacks;
 	struct graph_launches launches;
 	struct graph_nodes nodes;

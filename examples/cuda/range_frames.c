@@ -13,12 +13,13 @@ void range_frames_free(struct range_frames *frames)
 	keyed_array_free(&frames->items);
 }
 
-static uint32_t make_frame(const struct iaprof_host *host, const char *name)
+uint64_t call_frame(const struct iaprof_host *host, const char *name)
 {
 	const struct iaprof_named_frame frame = { .size = sizeof frame,
 						  .name = host->intern_string(host, name, strlen(name)),
 						  .kind = IAPROF_FRAME_CALL };
-	return host->intern_frame(host, &frame);
+	uint32_t id = host->intern_frame(host, &frame);
+	return id ? IAPROF_STACK_NAMED_FRAME | id : 0;
 }
 
 /* PyTorch numbers its operators: "aten::linear, seq = 5, op_id = 59530". Returns the length without that. */
@@ -33,20 +34,20 @@ static size_t length_of(const char *name, size_t size)
 	return length;
 }
 
-static uint32_t frame_of(struct range_frames *frames, const struct iaprof_host *host, const char *name)
+static uint64_t element_of(struct range_frames *frames, const struct iaprof_host *host, const char *name)
 {
 	struct range_frame wanted = { 0 };
 	memcpy(wanted.key.name, name, length_of(name, sizeof wanted.key.name));
 	const struct range_frame *known = keyed_array_get(&frames->items, &wanted.key);
 	if (known)
-		return known->frame;
+		return known->element;
 	if (frames->items.count < NAMES_MAX) {
-		wanted.frame = make_frame(host, wanted.key.name);
+		wanted.element = call_frame(host, wanted.key.name);
 		(void)keyed_array_add(&frames->items, &wanted);
-		return wanted.frame;
+		return wanted.element;
 	}
 	if (!frames->others)
-		frames->others = make_frame(host, "[other ranges]");
+		frames->others = call_frame(host, "[other ranges]");
 	return frames->others;
 }
 
@@ -55,9 +56,9 @@ size_t range_frames_get(struct range_frames *frames, const struct iaprof_host *h
 {
 	size_t count = 0;
 	for (size_t i = ranges->depth < THREAD_RANGES_MAX ? ranges->depth : THREAD_RANGES_MAX; i-- > 0;) {
-		uint32_t frame = ranges->names[i][0] ? frame_of(frames, host, ranges->names[i]) : 0;
-		if (frame)
-			elements[count++] = IAPROF_STACK_NAMED_FRAME | frame;
+		uint64_t element = ranges->names[i][0] ? element_of(frames, host, ranges->names[i]) : 0;
+		if (element)
+			elements[count++] = element;
 	}
 	return count;
 }

@@ -12,13 +12,16 @@ struct range_frame {
 	struct {
 		char name[RANGE_NAME_SIZE]; /* padded with zeros */
 	} key;
-	uint32_t frame;
+	uint64_t element; /* of a user stack */
 };
 
 struct range_frames {
 	KEYED_ARRAY(struct range_frame) items;
-	uint32_t others; /* the frame of all further names */
+	uint64_t others; /* the element of all further names */
 };
+
+/* Returns the element of a user stack for a frame with a name, of kind IAPROF_FRAME_CALL; 0: none. */
+uint64_t call_frame(const struct iaprof_host *host, const char *name);
 
 void range_frames_free(struct range_frames *frames);
 /*

@@ -38,8 +38,7 @@ enum cuda_launches {
 
 /* Launches of graphs, as those of a kernel: executions of the kernels in it have their correlation id. */
 #define CUDA_GRAPHS "[CUDA graph]"
-/* Nodes of graphs, as launches of a kernel, with their id in place of a correlation id: stacks at which they are made.
- */
+/* Nodes of graphs, as launches of a kernel, with their id in place of a correlation id. */
 #define CUDA_GRAPH_NODES "[node of a CUDA graph]"
 
 enum cuda_message { CUDA_HELLO = 1, CUDA_CUBIN = 2 };
