@@ -155,9 +155,9 @@ class Analysis {
     const libraries = new Map(); // by module: { count, nearest }
     for (let at = view.parent[node]; at > 0; at = view.parent[at]) {
       const frame = view.frame[at], kind = frames.kind[frame], flags = frames.flags[frame];
-      if (kind !== Kind.USER && kind !== Kind.JIT && kind !== Kind.PYTHON)
+      if (!CODE_KINDS.has(kind))
         continue;
-      if (!(flags & (Flag.LIBRARY | Flag.UNKNOWN))) {
+      if (!isLibraryCode(frames, frame)) {
         if (kind === Kind.PYTHON)
           return at;
         own = own || at;

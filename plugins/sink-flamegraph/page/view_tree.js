@@ -138,8 +138,14 @@ const CODE_KINDS = new Set([Kind.USER, Kind.JIT, Kind.PYTHON]);
 // Code without a name is a library's more often than not.
 const isLibraryCode = ({ kind, flags }, frame) => CODE_KINDS.has(kind[frame]) && (flags[frame] & (Flag.LIBRARY | Flag.UNKNOWN)) !== 0;
 
-// Nodes of library code that can be folded: there is code of the program in their stacks, too. 1 for a node.
-function libraryNodes({ frames, tree: { count, parent, frame } }) {
+// Nodes of library code that can be folded: there is code of the program in their stacks, too. 1 for a node. Kept with the
+// tree, which never changes.
+function libraryNodes({ frames, tree }) {
+  tree.libraries = tree.libraries || findLibraryNodes(frames, tree);
+  return tree.libraries;
+}
+
+function findLibraryNodes(frames, { count, parent, frame }) {
   const isLibrary = Uint8Array.from({ length: frames.own }, (_, at) => isLibraryCode(frames, at) ? 1 : 0);
   const isOwn = isLibrary.map((library, at) => !library && CODE_KINDS.has(frames.kind[at]) ? 1 : 0);
   const above = new Uint8Array(count), below = new Uint8Array(count), found = new Uint8Array(count);
