@@ -498,8 +498,12 @@ static void find_named(struct launch_candidates *candidates, const struct iaprof
 	add_candidate(candidates, &found, 0);
 	if (!candidates->count || kernel == KERNEL_NONE)
 		return;
-	/* Launches of which only the kernel's name is known count for all kernels of this name. */
-	uint32_t name = candidates->kernels->items.items[kernel].key.name;
+	/*
+	 * Launches of which only the kernel's name is known count for all kernels of this name. The source may name a
+	 * function that is a part of the kernel.
+	 */
+	const struct resolved_location *location = &candidates->locations->items.items[candidates->items[0].location];
+	uint32_t name = location->is_kernel ? location->function : candidates->kernels->items.items[kernel].key.name;
 	uint32_t anywhere = kernels_at(candidates->kernels, found.pid, 0, name);
 	struct launch_candidate *candidate = &candidates->items[0];
 	candidate->kernels[candidate->kernel_count++] = kernel;

@@ -223,7 +223,7 @@ def cubin_with_the_relocations_of_its_decoder(dwarf):
     script = Script()
     cubin_kernels(script, 2, f'cubin2-{dwarf}')
     script.joins('--decoder', './iaprof-cubin.so')
-    script.has_lines('kernels.c', {'scale': range(3, 8), 'add': range(9, 15)})
+    script.has_lines('kernels.c', {'scale': range(3, 8), 'add': range(16, 22)})
 
 
 @case

@@ -197,6 +197,23 @@ def kernels_of_graphs_are_below_the_launch_of_the_graph_and_where_they_were_capt
 
 
 @case
+def functions_are_below_their_kernel():
+    """A function that the compiler left in a kernel has samples of its own, and the kernel's launches and time."""
+    profile('cubin2', time='all', value=',value=gpu-time', STAND_IN_HELPER='1')
+    sums = {}
+    with open('out.folded', encoding='utf-8') as file:
+        for line in file:
+            stack, value = line.rstrip('\n').rsplit(' ', 1)
+            launch, _, code = stack.partition(';-;')
+            key = launch.split(';')[-1], tuple(code.split(';')[:-2])
+            sums[key] = sums.get(key, 0) + int(value)
+    times = TIMES['scale'] * (LAUNCHES['scale'] - sum(i % 4 == 1 for i in range(50, STEPS + 1, 50)))
+    kernel, helper = (sums.pop(('train_scale', names)) for names in (('scale_[G]',), ('scale_[G]', '$scale$helper_[G]')))
+    assert kernel + helper == times and abs(kernel - times / 3) <= 2, (kernel, helper, times)
+    assert set(sums) == {('train_add', ('add_[G]',))}, sums
+
+
+@case
 def nvtx_ranges_are_frames():
     """By NVIDIA's own headers, where they are installed, else by the stand-in: the ranges of a step, and of none."""
     found, _ = profile('graph=100', 'ranges', 'cubin2', time='all', value=',value=gpu-time')

@@ -7,6 +7,8 @@
 #include "symbolizer/device/code_image.h"
 #include "symbolizer/elf_symbols.h"
 
+#define SECTION_PREFIX ".text."
+
 /* Adds the function of a symbol; an unknown size stays 0. Returns false if out of memory. */
 static bool add_function(struct code_image *image, const char *name, const GElf_Sym *symbol)
 {
@@ -162,6 +164,20 @@ static void clamp(struct code_image *image)
 	}
 }
 
+/*
+ * Returns whether a function is the kernel of its section: by the decoder, or, in an image that no decoder describes,
+ * by the name of the section, .text.KERNEL, which is how compilers for GPUs name it.
+ */
+static bool is_kernel_of(const struct code_image *image, const struct code_section *section,
+			 const struct code_function *function)
+{
+	if (image->description->functions.count || section->kernel_name)
+		return function->is_kernel && section->kernel_name && strcmp(section->kernel_name, function->name) == 0;
+	size_t length = sizeof SECTION_PREFIX - 1;
+	return strncmp(section->name, SECTION_PREFIX, length) == 0 &&
+	       strcmp(section->name + length, function->name) == 0;
+}
+
 int code_image_read_functions(struct code_image *image, const struct elf_file *file)
 {
 	int code = read_symbols(image, file);
@@ -178,10 +194,12 @@ int code_image_read_functions(struct code_image *image, const struct elf_file *f
 	remove_duplicates(image);
 	clamp(image);
 	for (size_t i = 0; i < image->functions.count; i++) {
-		const struct code_function *function = &image->functions.items[i];
+		struct code_function *function = &image->functions.items[i];
 		struct code_section *section = &image->sections.items[function->section];
-		if (function->is_kernel && section->kernel_name && strcmp(section->kernel_name, function->name) == 0)
-			section->kernel = (uint32_t)i;
+		if (!is_kernel_of(image, section, function))
+			continue;
+		section->kernel = (uint32_t)i;
+		function->is_kernel = true;
 	}
 	return 0;
 }

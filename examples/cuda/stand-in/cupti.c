@@ -69,7 +69,7 @@ static struct {
 	bool is_capturing;
 	const char *nodes[NODES_MAX];
 	uint32_t node_count;
-	bool yields;
+	bool yields, has_helper;
 	uint32_t inside; /* threads within a call */
 	uint64_t copies; /* whose samples were not read yet */
 	struct module modules[MODULES_MAX];
@@ -199,9 +199,10 @@ EXPORT int cuptiGetCubinCrc(struct cupti_crc *parameters)
 
 static void fill(struct cupti_pc *pc, const struct counted *kernel, uint64_t offset)
 {
+	bool is_helper = offset && stand_in.has_helper && strcmp(kernel->name, "scale") == 0;
 	pc->cubin_crc = stand_in.modules[kernel->module].crc;
-	pc->offset = offset;
-	pc->function = (char *)kernel->name;
+	pc->offset = is_helper ? offset - STAND_IN_STEP : offset;
+	pc->function = is_helper ? STAND_IN_HELPER : (char *)kernel->name;
 	pc->stall_count = REASON_COUNT;
 	pc->stalls[0] = (struct cupti_stall){ REASON_SELECTED, (uint32_t)kernel->launches };
 	pc->stalls[1] = (struct cupti_stall){ REASON_WAITS, (uint32_t)kernel->launches * STAND_IN_WAITS };
@@ -414,6 +415,7 @@ EXPORT int stand_in_pop(void)
 EXPORT void stand_in_init(void)
 {
 	stand_in.yields = getenv("STAND_IN_YIELDS");
+	stand_in.has_helper = getenv("STAND_IN_HELPER");
 	const char *path = getenv("CUDA_INJECTION64_PATH");
 	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
 	int (*initialize)(void) = NULL;

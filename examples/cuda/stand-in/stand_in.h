@@ -4,7 +4,8 @@
  * library uses, and these, with which a program acts as if it used a GPU. Each launch adds samples at three PCs.
  *
  * STAND_IN_FAILS=FUNCTION:ERROR in the environment lets a function of CUPTI fail; with STAND_IN_YIELDS, threads that
- * are within a call let others run.
+ * are within a call let others run; with STAND_IN_HELPER, all but the first PC of the kernel scale are in a function of
+ * its own.
  */
 #pragma once
 
@@ -19,6 +20,8 @@
 #define STAND_IN_SCALE_TIME 3000u
 #define STAND_IN_TIME 1000u
 #define STAND_IN_UNTIMED 50u
+/* A function that is a part of the kernel scale, by CUDA's name for it. */
+#define STAND_IN_HELPER "$scale$helper"
 /* Samples of a copy on the device, in a kernel that CUPTI does not name. */
 #define STAND_IN_COPY 7u
 
