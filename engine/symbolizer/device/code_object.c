@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "base/cleanup.h"
 #include "symbolizer/device/code_image.h"
+#include "symbolizer/device/compiler_names.h"
 #include "base/regular_file.h"
 #include "symbolizer/display_names.h"
 
@@ -52,7 +53,12 @@ static int index_functions(struct code_object *object)
 {
 	for (size_t i = 0; i < object->image.functions.count; i++) {
 		struct code_function *function = &object->image.functions.items[i];
-		function->shown = display_names_get(&object->display_names, function->name);
+		char text[COMPILER_NAME_SIZE];
+		const char *name = compiler_name(function->name, text);
+		/* Names are cached by their address. */
+		if (name == text)
+			name = string_table_intern(&object->strings, text, strlen(text));
+		function->shown = name ? display_names_get(&object->display_names, name) : NULL;
 		if (!function->shown)
 			return -ENOMEM;
 	}
