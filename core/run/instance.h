@@ -38,6 +38,8 @@ struct instance_services {
 	void (*unwind_process)(void *context, uint32_t pid, uint64_t execution);
 	/* Same as host->command_environment(). */
 	int (*command_environment)(void *context, const char *name, const char *value, bool prepend);
+	/* Same as host->inject(), with the request that injection_pack() made. Returns 0 or sets error. */
+	int (*inject)(void *context, struct instance *instance, const char *request, size_t size, struct error *error);
 	/* Same as host->check_item(), formatted; NULL: ignored. */
 	void (*check_item)(void *context, uint32_t state, const char *name, const char *text);
 	/* Same as host->end_run() and host->run_is_ending(). */

@@ -9,6 +9,7 @@
 #include "run/instance.h"
 #include "run/instance_output.h"
 #include "run/instance_run.h"
+#include "run/injectors.h"
 #include "run/instance_watch.h"
 
 /* Formats a text of a plugin, which may have no format. */
@@ -231,6 +232,20 @@ static int host_command_environment(const struct iaprof_host *host, const char *
 					     how == IAPROF_ENVIRONMENT_PREPEND_PATH);
 }
 
+static int host_inject(const struct iaprof_host *host, const struct iaprof_injection *injection)
+{
+	struct instance *instance = instance_of(host);
+	struct instance_services *services = instance->services;
+	char request[INJECTION_REQUEST_MAX];
+	struct error error = { 0 };
+	size_t size = injection && injection->size >= sizeof *injection ? injection_pack(injection, request) : 0;
+	if (!size || !services->inject)
+		return host->fail(host, size ? ENOTSUP : EINVAL, "cannot load a library into process %u: %s",
+				  injection ? injection->pid : 0, size ? "not in this run" : "malformed request");
+	int result = services->inject(services->context, instance, request, size, &error);
+	return result ? host->fail(host, result, "%s", error.text) : 0;
+}
+
 static const struct iaprof_target *host_target(const struct iaprof_host *host)
 {
 	return &instance_of(host)->services->target;
@@ -293,6 +308,7 @@ void instance_host_init(struct instance *instance)
 		.finished = host_finished,
 		.core = instance,
 		.command_environment = host_command_environment,
+		.inject = host_inject,
 		.check_item = host_check_item,
 		.offline = host_offline,
 		.request_times = host_request_times,

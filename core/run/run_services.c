@@ -60,6 +60,11 @@ static int set_command_environment(void *context, const char *name, const char *
 	return command_set_environment(&((struct run *)context)->command, name, value, prepend);
 }
 
+static int inject(void *context, struct instance *instance, const char *request, size_t size, struct error *error)
+{
+	return injectors_add(&((struct run *)context)->injectors, instance, request, size, error);
+}
+
 int run_make_services(struct run *run, struct error *error)
 {
 	const struct configuration *configuration = run->configuration;
@@ -81,6 +86,7 @@ int run_make_services(struct run *run, struct error *error)
 	services->watch_unwind = watch_unwind;
 	services->unwind_process = unwind_process;
 	services->command_environment = set_command_environment;
+	services->inject = inject;
 	services->ended = instance_ended;
 	services->write_by = run_write_by;
 	services->attend = run_attend;

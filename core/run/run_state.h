@@ -10,6 +10,7 @@
 #include "run/collector_thread.h"
 #include "run/cpu_budget.h"
 #include "run/command.h"
+#include "run/injectors.h"
 #include "run/run.h"
 #include "run/setup.h"
 #include "run/status_line.h"
@@ -63,6 +64,7 @@ struct run {
 	struct target_processes target_processes; /* processes of --pid */
 	struct target_cgroup cgroup;              /* of --cgroup or --container */
 	struct loop_watch *command_watch;
+	struct injectors injectors;
 	struct collector_thread *collector;
 	struct collector_thread_result result;
 	const struct run *before; /* baseline of --diff, which outlives this run; NULL if none */

@@ -58,6 +58,7 @@ static bool is_started(const struct instance *source)
 void run_stop_sources(struct run *run)
 {
 	call_sources(run, is_prepared, instance_begin_stop, instance_stop);
+	injectors_end(&run->injectors);
 }
 
 void run_stop(struct run *run)
@@ -82,6 +83,7 @@ void run_stop(struct run *run)
 
 void run_release(struct run *run)
 {
+	injectors_end(&run->injectors);
 	command_end(&run->command);
 	command_close(&run->command);
 	stop_signals_uninstall(run->services.loop);

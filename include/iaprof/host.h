@@ -128,6 +128,33 @@ enum iaprof_environment_change {
 	IAPROF_ENVIRONMENT_PREPEND_PATH = 1 /* "value:old", or just the value if the variable was unset or empty */
 };
 
+/*
+ * A library to load into a running process, for host->inject(). Every text is borrowed for the duration of the call.
+ */
+struct iaprof_injection {
+	uint32_t size;       /* sizeof(struct iaprof_injection) in the source */
+	uint32_t pid;        /* one of the target's */
+	const char *library; /* path of the file; a process in a container gets a copy in memory */
+	/*
+	 * A function that the library exports, at most 63 bytes, with the prototype void function(const char
+	 * *argument). It is called after the library was loaded, by this injection or an earlier one, with a copy of
+	 * the argument, at most 1023 bytes, that is valid during the call. NULL: none; then a library that is loaded
+	 * stays as it is.
+	 */
+	const char *function;
+	const char *argument;
+	const char *api; /* whose calls are waited for, for messages: its name */
+	/*
+	 * Functions that the application calls from its own code, where its threads hold no lock of malloc() or of the
+	 * dynamic linker: "LIBRARY FUNCTION...", LIBRARY being how its file's name begins; several are separated by
+	 * ";". "LIBRARY ANCHOR@INDEX INDEX...": functions that are not exported, at these indexes of a table of
+	 * addresses in the library that has the exported function ANCHOR at INDEX. At most 4 libraries with 16
+	 * functions each.
+	 */
+	const char *calls;
+};
+IAPROF_ASSERT_SIZE(iaprof_injection, 48);
+
 /* A file with an executable mapping in some process. Borrowed for the duration of the call. */
 struct iaprof_mapped_file {
 	uint32_t size; /* sizeof(struct iaprof_mapped_file) in the core */
@@ -405,8 +432,17 @@ struct iaprof_host {
 	int (*screen_acquire)(const struct iaprof_host *host, const char *restore);
 	/* Any thread. */
 	void (*screen_release)(const struct iaprof_host *host);
+
+	/*
+	 * Sources, in prepare(): loads a library into a running process and calls a function of it, on the first thread
+	 * that makes one of the stated calls twice, until the end of the run. A program of iaprof's does that; it logs
+	 * the result. The library stays in the process. Returns 0 when the process was examined, within a few seconds;
+	 * or the result of fail(), if the library cannot be loaded: then the process was not touched. Needs
+	 * CAP_SYS_PTRACE and x86-64.
+	 */
+	int (*inject)(const struct iaprof_host *host, const struct iaprof_injection *injection);
 };
-IAPROF_ASSERT_SIZE(iaprof_host, 320);
+IAPROF_ASSERT_SIZE(iaprof_host, 328);
 
 /*
  * How far the time of a record may be ahead of the clock, and that of a measurement before start(), in ns: clocks of

@@ -19,7 +19,7 @@
  *
  *     always        clock(), log(), fail()
  *     requirements  in configure(): request(), request_times(), default_interval(), offline(); in check(): check_item()
- *     the run       target(); sources: command_environment(), sample_stride(), finished(); sinks: end_run(),
+ *     the run       target(); sources: command_environment(), inject(), sample_stride(), finished(); sinks: end_run(),
  *                   run_is_ending(), delivery()
  *     records       sources: emit(), advance(), intern_string(), intern_stack(), intern_frame(), declare_value_type(),
  *                   lost(), metadata()

@@ -4,14 +4,16 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 #include <iaprof/plugin.h>
 #include "level_zero_check.h"
+#include "level_zero_use.h"
+#include "process/process_maps.h"
 #include "warning_limit.h"
 #include "drain.h"
-#include "inject/injections.h"
 #include "libraries.h"
 #include "programs.h"
 #include "ze-usdt.bpf.skel.h"
@@ -44,7 +46,6 @@ struct ze_usdt {
 	struct warning_limit warnings;
 	struct libraries libraries;
 	struct drain drain;
-	struct injections injections;
 	char tracer_path[PATH_MAX];
 	bool expects_tracer; /* it was preloaded, or will be injected */
 	bool saw_loader;     /* a profiled process mapped the Level Zero loader; atomic */
@@ -118,6 +119,54 @@ static int tracer_attach(struct ze_usdt *ze_usdt)
 	if (!host->target(host)->command_pid || (ze_usdt->tracer == TRACER_AUTO && !level_zero_gpu_is_there()))
 		return 0;
 	return tracer_preload(ze_usdt, path);
+}
+
+/*
+ * A program that launches kernels calls at least one of these; they are few because detaching takes about 100 ms each.
+ * Memory functions are excluded, because allocators may be built on them. Intel's OpenCL driver exports none: every ICD
+ * loader calls it through a table, whose order is that of cl_icd_dispatch in the Khronos header CL/cl_icd.h, so that
+ * programs with an ICD loader of their own are no exception.
+ */
+static const char awaited_calls[] =
+	"libze_loader.so zeCommandListAppendLaunchKernel zeCommandListAppendLaunchKernelWithArguments "
+	"zeCommandListAppendMemoryCopy zeCommandListHostSynchronize zeCommandListReset "
+	"zeCommandQueueExecuteCommandLists zeCommandQueueSynchronize zeEventHostSynchronize zeEventQueryStatus;"
+	/* clSetKernelArg, clWaitForEvents, clGetEventInfo, clFlush, clFinish, clEnqueueReadBuffer,
+	   clEnqueueWriteBuffer, clEnqueueNDRangeKernel */
+	"libigdrcl.so clGetPlatformInfo@1 38 41 42 46 47 48 49 59";
+
+/* Warns where the program can never make such a call, as far as its mappings show. */
+static void warn_of_level_zero_inside(const struct iaprof_host *host, uint32_t pid)
+{
+	size_t length;
+	char *maps = process_file_read((pid_t)pid, "maps", &length);
+	struct level_zero_use use = maps ? level_zero_use_find(maps, length) : (struct level_zero_use){ 0 };
+
+	free(maps);
+	if (use.opencl && use.runtime && !use.loader[0])
+		host->log(host, IAPROF_LOG_WARNING,
+			  "process %" PRIu32 ": OpenCL on Level Zero inside the driver cannot be traced: start the "
+			  "program with EnableLEO=0",
+			  pid);
+}
+
+/* Loads our tracer into the running processes. */
+static int tracer_inject(const struct iaprof_host *host, const char *path)
+{
+	const struct iaprof_target *target = host->target(host);
+	int result = 0;
+
+	for (uint32_t i = 0; i < target->pid_count && !result; i++) {
+		const struct iaprof_injection injection = { .size = sizeof injection,
+							    .pid = target->pids[i],
+							    .library = path,
+							    .api = "Level Zero or OpenCL",
+							    .calls = awaited_calls };
+		result = host->inject(host, &injection);
+		if (!result)
+			warn_of_level_zero_inside(host, target->pids[i]);
+	}
+	return result;
 }
 
 static bool is_named(const struct iaprof_mapped_file *file, const char *prefix)
@@ -221,14 +270,9 @@ static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
 	if (result)
 		return result;
 	result = libraries_prepare(ze_usdt);
-	return result ? result : descriptors_watch(ze_usdt);
-}
-
-static int injections_begin(struct ze_usdt *ze_usdt)
-{
-	return ze_usdt->tracer == TRACER_INJECT
-		       ? injections_start(&ze_usdt->injections, ze_usdt->host, ze_usdt->tracer_path)
-		       : 0;
+	if (!result)
+		result = descriptors_watch(ze_usdt);
+	return result || ze_usdt->tracer != TRACER_INJECT ? result : tracer_inject(host, ze_usdt->tracer_path);
 }
 
 static int ze_usdt_start(const struct iaprof_host *host, void *instance)
@@ -247,7 +291,7 @@ static int ze_usdt_start(const struct iaprof_host *host, void *instance)
 	uint64_t until = host->clock(host) + SEARCH_TIME_MAX;
 	while (libraries_search(&ze_usdt->libraries) && host->clock(host) < until)
 		;
-	return injections_begin(ze_usdt);
+	return 0;
 }
 
 static int ze_usdt_thread(const struct iaprof_host *host, void *instance, const volatile int *stopping)
@@ -280,7 +324,6 @@ static int ze_usdt_stop(const struct iaprof_host *host, void *instance)
 {
 	struct ze_usdt *ze_usdt = instance;
 
-	injections_end(&ze_usdt->injections);
 	if (!ze_usdt->started)
 		return 0;
 	uint64_t lost = mapped_file_queue_dropped(&ze_usdt->libraries.queue);
@@ -359,7 +402,6 @@ static void ze_usdt_destroy(const struct iaprof_host *host, void *instance)
 	(void)host;
 	if (!ze_usdt->prepared)
 		return;
-	injections_end(&ze_usdt->injections);
 	libraries_free(&ze_usdt->libraries);
 	drain_free(&ze_usdt->drain);
 	stack_reader_free(&ze_usdt->stacks);

@@ -31,6 +31,8 @@ struct listener {
 	struct iaprof_host host;
 	pthread_mutex_t mutex;
 	char text[8192];
+	char calls[512];
+	struct injection_request request; /* of the latest injection */
 };
 
 __attribute__((format(printf, 2, 0))) static void listener_add(struct listener *listener, const char *format,
@@ -220,11 +222,28 @@ static enum injection_state state_wait(const struct injection *injection, struct
 	return injection_state(injection);
 }
 
+static int injection_begin(struct listener *listener, pid_t pid, const char *library, struct injection **injection)
+{
+	struct injection_request *request = &listener->request;
+
+	request->pid = pid;
+	request->library = library;
+	request->api = "Level Zero";
+	snprintf(listener->calls, sizeof listener->calls,
+		 "libze_loader.so zeCommandListAppendLaunchKernel zeCommandListReset "
+		 "zeCommandQueueExecuteCommandLists zeCommandQueueSynchronize zeEventHostSynchronize "
+		 "zeEventQueryStatus;"
+		 "libigdrcl.so clGetPlatformInfo@1 38 41");
+	request->calls_count = watched_calls_parse(listener->calls, request->calls);
+	ck_assert_uint_eq(request->calls_count, 2);
+	return injection_start(&listener->host, request, injection);
+}
+
 static void library_load(struct listener *listener, pid_t pid, const char *library)
 {
 	struct injection *injection;
 
-	ck_assert_msg(injection_start(&listener->host, (uint32_t)pid, library, &injection) == 0, "%s", listener->text);
+	ck_assert_msg(injection_begin(listener, pid, library, &injection) == 0, "%s", listener->text);
 	ck_assert_msg(state_wait(injection, listener) == INJECTION_LOADED, "%s", listener->text);
 	injection_end(injection);
 }
@@ -241,6 +260,42 @@ TEST(library_is_loaded)
 	ck_assert_uint_eq(lines_count(program.pid, "status", "TracerPid:\t0\n", NULL), 1);
 	/* A second time there is nothing to do. */
 	library_load(&listener, program.pid, environment("TEST_INJECTED"));
+	program_end(&program, 1);
+}
+
+static void function_call(struct listener *listener, pid_t pid, const char *argument)
+{
+	listener->request.function = "injected_add";
+	listener->request.argument = argument;
+	library_load(listener, pid, environment("TEST_INJECTED"));
+}
+
+/* The constructor counts 1, the function its argument. */
+TEST(function_is_called_each_time)
+{
+	struct listener listener;
+	struct program program = program_start("calls", NULL);
+
+	listener_init(&listener);
+	function_call(&listener, program.pid, "10");
+	function_call(&listener, program.pid, "200");
+	ck_assert_uint_eq(stubs_count(program.pid), 0);
+	program_end(&program, 211);
+}
+
+TEST(missing_function_is_reported)
+{
+	struct listener listener;
+	struct injection *injection;
+	struct program program = program_start("calls", NULL);
+
+	listener_init(&listener);
+	listener.request.function = "no_such_function";
+	listener.request.argument = "";
+	ck_assert_int_eq(injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(state_wait(injection, &listener), INJECTION_FAILED);
+	injection_end(injection);
+	ck_assert_msg(listener_heard(&listener, "no_such_function"), "%s", listener.text);
 	program_end(&program, 1);
 }
 
@@ -287,8 +342,7 @@ TEST(loader_may_come_late)
 	struct program program = program_start("late", NULL);
 
 	listener_init(&listener);
-	ck_assert_int_eq(
-		injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
 	usleep(100000);
 	ck_assert_int_eq(injection_state(injection), INJECTION_WAITING);
 	ck_assert_int_eq(write(program.input, "\n", 1), 1);
@@ -304,8 +358,7 @@ static void nothing_is_loaded(const char *mode, const char *message)
 	struct program program = program_start(mode, NULL);
 
 	listener_init(&listener);
-	ck_assert_int_eq(
-		injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
 	for (int i = 0; i < 20000 && !listener_heard(&listener, message); i++)
 		usleep(10000);
 	ck_assert_msg(listener_heard(&listener, message), "%s", listener.text);
@@ -333,7 +386,7 @@ TEST(refused_library_is_reported)
 	struct program program = program_start("calls", NULL);
 
 	listener_init(&listener);
-	ck_assert_int_eq(injection_start(&listener.host, (uint32_t)program.pid, "/etc/passwd", &injection), 0);
+	ck_assert_int_eq(injection_begin(&listener, program.pid, "/etc/passwd", &injection), 0);
 	ck_assert_int_eq(state_wait(injection, &listener), INJECTION_FAILED);
 	injection_end(injection);
 	ck_assert_msg(listener_heard(&listener, "invalid ELF header"), "%s", listener.text);
@@ -347,7 +400,7 @@ static void start_is_refused(pid_t pid, const char *library, const char *message
 	struct injection *injection;
 
 	listener_init(&listener);
-	ck_assert_int_lt(injection_start(&listener.host, (uint32_t)pid, library, &injection), 0);
+	ck_assert_int_lt(injection_begin(&listener, pid, library, &injection), 0);
 	ck_assert_ptr_null(injection);
 	ck_assert_msg(listener_heard(&listener, message), "%s", listener.text);
 	ck_assert_ptr_eq(strchr(listener.text, '\n'), strrchr(listener.text, '\n'));
@@ -386,8 +439,7 @@ TEST(late_filter_is_refused)
 	struct program program = program_start("late", NULL);
 
 	listener_init(&listener);
-	ck_assert_int_eq(
-		injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
 	ck_assert_int_eq(write(program.input, "filter\n", 7), 7);
 	ck_assert_int_eq(state_wait(injection, &listener), INJECTION_FAILED);
 	injection_end(injection);
@@ -405,8 +457,7 @@ TEST(killed_injector_leaves_program_whole)
 		struct listener listener;
 		struct injection *injection;
 		listener_init(&listener);
-		if (injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection) ==
-		    0)
+		if (injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection) == 0)
 			pause();
 		_exit(1);
 	}
@@ -451,8 +502,7 @@ TEST(killed_injector_leaves_signal)
 		struct injection *injection;
 		listener_init(&listener);
 		deadly_signal = SIGRTMIN;
-		if (injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection) ==
-		    0)
+		if (injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection) == 0)
 			state_wait(injection, &listener);
 		_exit(1);
 	}
@@ -468,8 +518,7 @@ TEST(slow_constructor_is_not_waited_for)
 	struct program program = program_start("pause", "2500");
 
 	listener_init(&listener);
-	ck_assert_int_eq(
-		injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
 	mapping_wait(program.pid);
 	ck_assert_int_eq(injection_state(injection), INJECTION_WAITING);
 	injection_end(injection);
@@ -486,8 +535,7 @@ static struct program hostile_program(const char *mode, const char *message)
 	char process[32];
 
 	listener_init(&listener);
-	ck_assert_int_eq(
-		injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
 	ck_assert_int_eq(state_wait(injection, &listener), INJECTION_FAILED);
 	injection_end(injection);
 	snprintf(process, sizeof process, "process %d: ", (int)program.pid);
@@ -572,8 +620,7 @@ TEST(withheld_memory_is_not_waited_for)
 
 	ck_assert_ptr_nonnull(listener);
 	listener_init(listener);
-	ck_assert_int_eq(
-		injection_start(&listener->host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(injection_begin(listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
 	ck_assert_ptr_nonnull(fgets(line, sizeof line, program.output));
 	ck_assert_str_eq(line, "wanted\n");
 	injection_end(injection);
@@ -604,8 +651,7 @@ TEST(end_of_program_is_noticed)
 	struct program program = program_start("silent", NULL);
 
 	listener_init(&listener);
-	ck_assert_int_eq(
-		injection_start(&listener.host, (uint32_t)program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
 	usleep(50000);
 	program_end(&program, 0);
 	ck_assert_int_ne(state_wait(injection, &listener), INJECTION_LOADED);

@@ -228,6 +228,12 @@ static const struct iaprof_target *host_target(const struct iaprof_host *host)
 }
 
 /* A command that is not there: what would be its environment is kept for the test. */
+/* Nothing is loaded into other processes. */
+static int host_inject(const struct iaprof_host *host, const struct iaprof_injection *injection)
+{
+	return host_fail(host, ENOTSUP, "cannot load %s into process %u", injection->library, injection->pid);
+}
+
 static int host_command_environment(const struct iaprof_host *host, const char *name, const char *value, uint32_t how)
 {
 	struct test_host *test = owner(host);
@@ -408,6 +414,7 @@ struct iaprof_host test_services(struct test_host *host)
 		.check_item = host_check_item,
 		.target = host_target,
 		.command_environment = host_command_environment,
+		.inject = host_inject,
 		.sample_stride = host_sample_stride,
 		.finished = host_finished,
 		.end_run = host_end_run,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library to be loaded into the program level_zero: it counts itself there, after doing what libraries do then. */
+/*
+ * A library to be loaded into the program level_zero: it counts itself there, after doing what libraries do then, and
+ * has a function to be called.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -36,4 +39,12 @@ static __attribute__((constructor)) void injected_begin(void)
 	if (&injected_count)
 		__atomic_fetch_add(&injected_count, 1, __ATOMIC_RELEASE);
 	errno = EDOM;
+}
+
+void injected_add(const char *argument);
+__attribute__((visibility("default"))) void injected_add(const char *argument)
+{
+	if (&injected_count)
+		__atomic_fetch_add(&injected_count, (uint32_t)atoi(argument), __ATOMIC_RELEASE);
+	errno = ERANGE;
 }

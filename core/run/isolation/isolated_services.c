@@ -13,16 +13,33 @@ static void send_log(void *context, const struct instance *instance, int level, 
 	(void)message_send(ISOLATED_CHANNEL, MESSAGE_LOG, level, 0, text, strlen(text), NULL);
 }
 
-/* Sends a request and returns its result. Only in prepare(), when iaprof sends nothing else. */
-static int request(const struct isolated_process *process, uint32_t kind, int32_t value, const char *bytes, size_t size)
+/* Sends a request and returns its result. error: set to what came with it; may be NULL. Only in prepare(), when iaprof
+   sends nothing else. */
+static int request_with_error(const struct isolated_process *process, uint32_t kind, int32_t value, const char *bytes,
+			      size_t size, struct error *error)
 {
-	struct message answer;
+	struct message answer = { 0 };
 	if (process->instance->prepared || strcmp(plugin_call_callback(), "prepare") != 0)
 		return -EINVAL;
 	int result = message_send(ISOLATED_CHANNEL, kind, value, 0, bytes, size, NULL);
 	if (!result)
 		result = message_receive(ISOLATED_CHANNEL, &answer, NULL, NULL);
-	return result ? result : answer.header.type == MESSAGE_ANSWER ? answer.head.value : -EBADMSG;
+	if (!result)
+		result = answer.header.type == MESSAGE_ANSWER ? answer.head.value : -EBADMSG;
+	if (result && error)
+		error_set(error, result, "%.2000s",
+			  answer.header.type == MESSAGE_ANSWER ? answer.bytes : strerror(-result));
+	return result;
+}
+
+static int request(const struct isolated_process *process, uint32_t kind, int32_t value, const char *bytes, size_t size)
+{
+	return request_with_error(process, kind, value, bytes, size, NULL);
+}
+
+static int inject(void *context, struct instance *instance, const char *bytes, size_t size, struct error *error)
+{
+	return request_with_error(context, MESSAGE_INJECT, 0, bytes, size, error);
 }
 
 static int command_environment(void *context, const char *name, const char *value, bool prepend)
@@ -83,6 +100,7 @@ void isolated_services_init(struct isolated_process *process)
 	services->watch_unwind = watch_unwind;
 	services->unwind_process = unwind_process;
 	services->command_environment = command_environment;
+	services->inject = inject;
 	services->check_item = check_item;
 	services->ended = ended;
 }

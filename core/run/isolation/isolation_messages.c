@@ -97,6 +97,13 @@ static void take_message(struct isolation *isolation, const struct message *mess
 			 host->command_environment(host, message->bytes, second_text(message),
 						   (uint32_t)message->head.value));
 		break;
+	case MESSAGE_INJECT: {
+		struct instance_services *services = instance->services;
+		int result = services->inject(services->context, instance, message->bytes, message->size, &error);
+		(void)message_send(isolation->child.channel, MESSAGE_ANSWER, result, 0, error.text,
+				   result ? strlen(error.text) : 0, CHANNEL_NOW);
+		break;
+	}
 	case MESSAGE_WATCH_UNWIND:
 		send_now(isolation, MESSAGE_ANSWER, host->on_unwind(host, unwind));
 		break;

@@ -28,6 +28,7 @@ enum message_kind {
 	MESSAGE_CRASHED,        /* bytes: "crashed with SIGSEGV", NUL, name of the callback */
 	MESSAGE_CHECK_ITEM,     /* value: enum iaprof_check_state; bytes: name, NUL, text */
 	MESSAGE_ENVIRONMENT,    /* value: enum iaprof_environment_change; bytes: name, NUL, value; has an ANSWER */
+	MESSAGE_INJECT,         /* bytes: injection_pack(); has an ANSWER, bytes: the error */
 	MESSAGE_WATCH_FILES,    /* has an ANSWER */
 	MESSAGE_WATCH_UNWIND,   /* has an ANSWER */
 	MESSAGE_REQUEST_UNWIND, /* number: pid; bytes: execution, 8 bytes */

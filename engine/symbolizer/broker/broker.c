@@ -11,7 +11,7 @@
 
 #include "child/channel.h"
 #include "symbolizer/broker/broker_message.h"
-#include "symbolizer/worker/helper.h"
+#include "plugin/helper.h"
 
 struct broker {
 	struct child child;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # lab: guest 6.12
 # lab: seconds 900
-# lab: covers plugins/ze-usdt/inject/**
+# lab: covers lib/inject/** core/injector_main.c core/run/injectors.*
 # lab: covers tests/plugin/test_inject.c tests/programs/level_zero.c tests/programs/injected.c tests/programs/hostile_target.c
 # Loading a library into a running program, with this kernel's ptrace, uprobes and BPF: the program counts its own mistakes.
 set -uo pipefail

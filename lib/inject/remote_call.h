@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a stopped thread of another process load a library. To be called on the thread that seized the other one
- * (PTRACE_SEIZE with PTRACE_O_TRACESYSGOOD), because Linux allows ptrace() to no other.
+ * Makes a stopped thread of another process load a library and call a function of it. To be called on the thread that
+ * seized the other one (PTRACE_SEIZE with PTRACE_O_TRACESYSGOOD), because Linux allows ptrace() to no other.
  */
 #pragma once
 
@@ -14,10 +14,11 @@
 
 /* Addresses in the other process. */
 struct remote_functions {
-	uint64_t open_function;  /* dlopen */
-	uint64_t error_function; /* dlerror */
-	uint64_t errno_function; /* __errno_location */
-	uint64_t system_call;    /* a SYSCALL instruction */
+	uint64_t open_function;   /* dlopen */
+	uint64_t error_function;  /* dlerror */
+	uint64_t errno_function;  /* __errno_location */
+	uint64_t symbol_function; /* dlsym */
+	uint64_t system_call;     /* a SYSCALL instruction */
 };
 
 /* Saved state of a thread; opaque. */
@@ -38,6 +39,9 @@ struct remote_load {
 struct remote_library {
 	const char *path;
 	int descriptor; /* of the file, if the process does not see it under this path; otherwise -1 */
+	const char *function,
+		*argument;        /* that it exports and that is called with a copy of the argument; NULL: none */
+	uint64_t loaded_function; /* its address, if the library is loaded already; 0: it is not */
 };
 
 enum remote_result { REMOTE_LOADED, REMOTE_REFUSED, REMOTE_THREAD_ENDED, REMOTE_BROKEN, REMOTE_LOST };

@@ -8,15 +8,10 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <iaprof/host.h>
+#include "inject.h"
 #include "remote_call.h"
 
-/* Observed functions of one library. */
-#define WATCHED_FUNCTIONS_MAX 16
-
-/* Which libraries have functions to observe. */
-enum watched { WATCHED_LEVEL_ZERO, WATCHED_OPENCL, WATCHED_COUNT };
-
-/* One of them, of which a process uses the first that it maps. */
+/* A library with functions to observe: the first of its name that a process maps. */
 struct watched_library {
 	int descriptor; /* -1: not mapped yet */
 	size_t function_count;
@@ -25,14 +20,15 @@ struct watched_library {
 
 struct target_process {
 	pid_t pid;
-	char library[PATH_MAX]; /* absolute */
+	const struct injection_request *request; /* borrowed */
+	char library[PATH_MAX];                  /* absolute */
 	int library_descriptor; /* if the process does not see the same file under this path; otherwise -1 */
 	struct stat library_file;
 
 	/* Set by target_process_examine(). */
-	bool has_library; /* it is already loaded */
-	struct watched_library watched[WATCHED_COUNT];
-	bool has_runtime; /* libze_intel_gpu.so.1 */
+	bool has_library;         /* it is already loaded */
+	uint64_t loaded_function; /* then the address of the function to call; 0: it has none */
+	struct watched_library watched[WATCHED_LIBRARIES_MAX];
 	struct remote_functions functions;
 };
 
@@ -40,7 +36,8 @@ struct target_process {
  * Checks whether the library can be loaded into the process, as far as known beforehand. Returns 0, or the result of
  * host->fail().
  */
-int target_process_check(struct target_process *target, const struct iaprof_host *host, pid_t pid, const char *library);
+int target_process_check(struct target_process *target, const struct iaprof_host *host,
+			 const struct injection_request *request);
 
 /*
  * Reads the process's mappings and sets the members above. Returns 0, even if no library to observe is mapped yet; a
@@ -50,9 +47,6 @@ int target_process_examine(struct target_process *target, char *message, size_t 
 
 /* Returns whether a library to observe is mapped. */
 bool target_process_is_watchable(const struct target_process *target);
-
-/* Returns whether its OpenCL may run on Level Zero inside the driver, as far as the mappings show. */
-bool target_process_may_be_on_level_zero(const struct target_process *target);
 
 /*
  * Checks whether the library can be loaded on a thread of the process, which may have changed since the check above.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <string.h>
 #include "base/clock.h"
 #include "call_watch.h"
 #include "inject.h"
@@ -12,7 +13,8 @@
 #define SECOND NANOSECONDS_PER_SECOND
 
 struct injection {
-	const struct iaprof_host *host; /* atomic */
+	const struct iaprof_host *host;
+	const struct injection_request *request;
 	struct target_process target;
 	struct call_watch watch;
 	pthread_t thread;
@@ -29,15 +31,22 @@ struct injection {
 	char message[512];
 };
 
-/* Returns the host while the injection is waited for, then one that ignores everything. Any thread. */
-static inline const struct iaprof_host *host_of(const struct injection *injection)
-{
-	return __atomic_load_n(&injection->host, __ATOMIC_ACQUIRE);
-}
-
 static inline void state_set(struct injection *injection, enum injection_state state)
 {
 	__atomic_store_n(&injection->state, state, __ATOMIC_RELEASE);
+}
+
+/* The library's name in messages. */
+static inline const char *injection_library(const struct injection *injection)
+{
+	const char *slash = strrchr(injection->request->library, '/');
+	return slash ? slash + 1 : injection->request->library;
+}
+
+/* Returns whether there is nothing to do in the process as it was examined. */
+static inline bool injection_is_done(const struct injection *injection)
+{
+	return injection->target.has_library && !injection->request->function;
 }
 
 /* The rest belongs to the tracing thread. */

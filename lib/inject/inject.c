@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See inject.h. A thread stopped at an arbitrary point may hold locks of malloc() or the dynamic linker, so that
- * dlopen() on it would never return. Therefore a BPF program observes which threads enter functions of Level Zero or
- * OpenCL, only such a thread is traced (and never interrupted), and at its next call it is stopped at the function's
- * entry, where it holds none of these locks. PTRACE_DETACH cannot release traced threads that are running; only the
- * exit of the tracing thread can. The injection therefore has a thread of its own, which exits when it is done.
+ * dlopen() on it would never return. Therefore a BPF program observes which threads enter functions that an application
+ * calls from its own code, only such a thread is traced (and never interrupted), and at its next call it is stopped at
+ * the function's entry, where it holds none of these locks. PTRACE_DETACH cannot release traced threads that are
+ * running; only the exit of the tracing thread can. The injection therefore has a thread of its own, which exits when
+ * it is done.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -42,22 +42,6 @@
 /* The signal is delivered after the function's first instruction, which has at most 15 bytes. */
 #define INSTRUCTION_SIZE_MAX 15u
 
-/* A host for a thread that is no longer waited for, because the run may have ended. */
-static uint64_t nobody_clock(const struct iaprof_host *host)
-{
-	(void)host;
-	return clock_monotonic();
-}
-
-IAPROF_PRINTF(3, 4) static void nobody_log(const struct iaprof_host *host, int level, const char *format, ...)
-{
-	(void)host;
-	(void)level;
-	(void)format;
-}
-
-static const struct iaprof_host nobody = { .size = sizeof nobody, .clock = nobody_clock, .log = nobody_log };
-
 enum injection_state injection_state(const struct injection *injection)
 {
 	return (enum injection_state)__atomic_load_n(&injection->state, __ATOMIC_ACQUIRE);
@@ -83,16 +67,17 @@ static int event_take(void *context, void *data, size_t size)
 
 	if (size < sizeof *event || injection_state(injection) != INJECTION_WAITING || injection->load.thread)
 		return 0;
-	injection->news = host_of(injection)->clock(host_of(injection));
+	injection->news = injection->host->clock(injection->host);
 	if (event->state == CALLER_SEEN) {
 		caller_seize(injection, event->thread);
 	} else if (event->state == CALLER_DEAF && !injection->deaf_reported) {
 		injection->deaf_reported = true;
-		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
-					"thread %" PRIu32
-					" of process %d blocks SIGURG and SIGWINCH, so the tracer cannot be loaded on "
-					"it (waiting for another thread to call Level Zero or OpenCL)",
-					event->thread, (int)injection->target.pid);
+		injection->host->log(injection->host, IAPROF_LOG_WARNING,
+				     "thread %" PRIu32
+				     " of process %d blocks SIGURG and SIGWINCH, so %s cannot be loaded on "
+				     "it (waiting for another thread to call %s)",
+				     event->thread, (int)injection->target.pid, injection_library(injection),
+				     injection->request->api);
 	}
 	return 0;
 }
@@ -184,7 +169,7 @@ static void functions_attach(struct injection *injection)
 
 	if (error) {
 		snprintf(injection->message, sizeof injection->message,
-			 "cannot attach to libze_loader.so or libigdrcl.so of process %d: %s",
+			 "cannot attach to the calls of %s of process %d: %s", injection->request->api,
 			 (int)injection->target.pid, strerror(-error));
 		injection_fail(injection);
 	}
@@ -193,7 +178,7 @@ static void functions_attach(struct injection *injection)
 static void target_examine(struct injection *injection)
 {
 	struct target_process *target = &injection->target;
-	uint64_t now = host_of(injection)->clock(host_of(injection));
+	uint64_t now = injection->host->clock(injection->host);
 
 	/* A library that is being loaded is mapped before the thread is restored. */
 	if (injection->load.thread || (injection->examined && now - injection->examined < LOADER_PERIOD))
@@ -204,43 +189,30 @@ static void target_examine(struct injection *injection)
 		state_set(injection, INJECTION_ENDED);
 	else if (error)
 		injection_fail(injection);
-	else if (target->has_library)
+	else if (injection_is_done(injection))
 		state_set(injection, INJECTION_LOADED);
 	else
 		functions_attach(injection);
 }
 
-/* Returns a clause about the missing call or library, after "process 12 ". */
-static const char *absence(const struct target_process *target)
-{
-	bool level_zero = target->watched[WATCHED_LEVEL_ZERO].descriptor >= 0;
-	bool opencl = target->watched[WATCHED_OPENCL].descriptor >= 0;
-
-	if (level_zero)
-		return opencl ? "has called neither Level Zero nor OpenCL" : "has not called Level Zero";
-	return opencl ? "has not called OpenCL" : "has loaded neither libze_loader.so.1 nor libigdrcl.so";
-}
-
 static void waiting_report(struct injection *injection)
 {
-	const struct iaprof_host *host = host_of(injection);
+	const struct iaprof_host *host = injection->host;
 
 	if (injection->is_reported || injection->load.thread || host->clock(host) - injection->begin < PATIENCE)
 		return;
 	injection->is_reported = true;
-	host->log(host, IAPROF_LOG_WARNING, "process %d %s yet (the tracer is loaded when it does%s)",
-		  (int)injection->target.pid, absence(&injection->target),
-		  target_process_may_be_on_level_zero(&injection->target)
-			  ? "; OpenCL on Level Zero inside the driver cannot be traced: start the program with "
-			    "EnableLEO=0"
-			  : "");
+	host->log(host, IAPROF_LOG_WARNING, "process %d has not %s %s yet (%s is loaded into it when it does)",
+		  (int)injection->target.pid,
+		  target_process_is_watchable(&injection->target) ? "called" : "loaded the library of",
+		  injection->request->api, injection_library(injection));
 }
 
 static void *tracer_run(void *argument)
 {
 	struct injection *injection = argument;
 
-	injection->begin = injection->news = host_of(injection)->clock(host_of(injection));
+	injection->begin = injection->news = injection->host->clock(injection->host);
 	while (injection_state(injection) == INJECTION_WAITING &&
 	       !__atomic_load_n(&injection->stopping, __ATOMIC_ACQUIRE)) {
 		target_examine(injection);
@@ -250,12 +222,11 @@ static void *tracer_run(void *argument)
 			break;
 		waiting_report(injection);
 		call_watch_wait(&injection->watch,
-				host_of(injection)->clock(host_of(injection)) - injection->news < TURN_SHORT_FOR
-					? TURN_SHORT
-					: TURN_LONG);
+				injection->host->clock(injection->host) - injection->news < TURN_SHORT_FOR ? TURN_SHORT
+													   : TURN_LONG);
 	}
 
-	uint64_t end = host_of(injection)->clock(host_of(injection));
+	uint64_t end = injection->host->clock(injection->host);
 	call_watch_pause(&injection->watch, true);
 	/* No thread must be left with a pending stop signal. */
 	do {
@@ -263,10 +234,10 @@ static void *tracer_run(void *argument)
 		if (!injection->load.thread && !call_watch_any_has_fired(&injection->watch))
 			break;
 		call_watch_wait(&injection->watch, TURN_SHORT);
-	} while (host_of(injection)->clock(host_of(injection)) - end < END_WAIT);
+	} while (injection->host->clock(injection->host) - end < END_WAIT);
 	if (injection->load.is_lost)
-		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING, "cannot stop thread %d of process %d",
-					(int)injection->load.thread, (int)injection->target.pid);
+		injection->host->log(injection->host, IAPROF_LOG_WARNING, "cannot stop thread %d of process %d",
+				     (int)injection->load.thread, (int)injection->target.pid);
 	remote_load_free(&injection->load);
 	return NULL;
 }
@@ -288,7 +259,8 @@ static void *injection_run(void *argument)
 	return NULL;
 }
 
-int injection_start(const struct iaprof_host *host, uint32_t pid, const char *library, struct injection **injection)
+int injection_start(const struct iaprof_host *host, const struct injection_request *request,
+		    struct injection **injection)
 {
 	struct injection *created = calloc(1, sizeof *created);
 
@@ -296,17 +268,19 @@ int injection_start(const struct iaprof_host *host, uint32_t pid, const char *li
 	if (!created)
 		return host->fail(host, ENOMEM, "out of memory");
 	created->host = host;
-	int result = target_process_check(&created->target, host, (pid_t)pid, library);
+	created->request = request;
+	int result = target_process_check(&created->target, host, request);
 	if (result == 0 && target_process_examine(&created->target, created->message, sizeof created->message) != 0)
 		result = host->fail(host, ENOTSUP, "%s", created->message);
-	if (result == 0 && !created->target.has_library) {
-		result = call_watch_load(&created->watch, host, (pid_t)pid, event_take, created);
+	if (result == 0 && !injection_is_done(created)) {
+		result = call_watch_load(&created->watch, host, request->pid, event_take, created);
 		int error = result ? 0 : thread_start(&created->thread, injection_run, created);
 		created->has_thread = result == 0 && error == 0;
 		if (error)
 			result = host->fail(host, error, "cannot start a thread: %s", strerror(error));
 	} else if (result == 0) {
-		host->log(host, IAPROF_LOG_INFO, "process %" PRIu32 " has the tracer already", pid);
+		host->log(host, IAPROF_LOG_INFO, "process %d has %s already", (int)request->pid,
+			  injection_library(created));
 		state_set(created, INJECTION_LOADED);
 	}
 	if (result) {
@@ -315,12 +289,6 @@ int injection_start(const struct iaprof_host *host, uint32_t pid, const char *li
 	}
 	*injection = created;
 	return 0;
-}
-
-void injection_stop(struct injection *injection)
-{
-	if (injection)
-		__atomic_store_n(&injection->stopping, 1, __ATOMIC_RELEASE);
 }
 
 static bool thread_join(const struct injection *injection)
@@ -332,40 +300,23 @@ static bool thread_join(const struct injection *injection)
 	return pthread_timedjoin_np(injection->thread, NULL, &deadline) == 0;
 }
 
-/*
- * The thread is blocked on the other process's memory (userfaultfd or a user-space file system). It ends with this
- * process and keeps its resources, including the code.
- */
-static void thread_abandon(struct injection *injection)
-{
-	Dl_info code;
-
-	host_of(injection)->log(host_of(injection), IAPROF_LOG_ERROR,
-				"reading the memory of process %d did not finish within %d s",
-				(int)injection->target.pid, JOIN_DEADLINE_S);
-	__atomic_store_n(&injection->host, &nobody, __ATOMIC_RELEASE);
-	pthread_detach(injection->thread);
-	if (dladdr(&nobody, &code))
-		dlopen(code.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
 void injection_end(struct injection *injection)
 {
 	if (!injection)
 		return;
-	injection_stop(injection);
-	if (injection->has_thread) {
-		if (!thread_join(injection)) {
-			thread_abandon(injection);
-			return;
-		}
-		if (injection_state(injection) == INJECTION_WAITING)
-			injection->host->log(
-				injection->host, IAPROF_LOG_WARNING,
-				"the tracer was not loaded into process %d: no thread called Level Zero or "
-				"OpenCL twice",
-				(int)injection->target.pid);
+	__atomic_store_n(&injection->stopping, 1, __ATOMIC_RELEASE);
+	if (injection->has_thread && !thread_join(injection)) {
+		/* The thread is blocked on the process's memory (userfaultfd or a user-space file system). */
+		injection->host->log(injection->host, IAPROF_LOG_ERROR,
+				     "reading the memory of process %d did not finish within %d s",
+				     (int)injection->target.pid, JOIN_DEADLINE_S);
+		pthread_detach(injection->thread);
+		return;
 	}
+	if (injection->has_thread && injection_state(injection) == INJECTION_WAITING)
+		injection->host->log(injection->host, IAPROF_LOG_WARNING,
+				     "%s was not loaded into process %d: no thread called %s twice",
+				     injection_library(injection), (int)injection->target.pid, injection->request->api);
 	call_watch_free(&injection->watch);
 	target_process_free(&injection->target);
 	free(injection);

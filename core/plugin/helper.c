@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See helper.h. */
-#include "symbolizer/worker/helper.h"
+#include "plugin/helper.h"
 
 #include <errno.h>
 #include <stdbool.h>

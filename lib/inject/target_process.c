@@ -8,57 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/cleanup.h"
 #include "elf/exported_functions.h"
-#include "elf/function_table.h"
 #include "system_call.h"
 #include "process/process_file.h"
 #include "process/process_maps.h"
 #include "process/rights.h"
-#include "probes.h"
 #include "target_process.h"
 
-/* The alternatives, which need no change to a running process. */
-#define OTHER_WAY "start the program under iaprof, or with LD_PRELOAD=libiaprof-ze-tracer.so"
+/* The alternative, which needs no change to a running process. */
+#define OTHER_WAY "start the program under iaprof"
 
-/*
- * Called by the application from its own code, so that the thread holds no lock of the dynamic linker or malloc() at
- * entry. Memory functions are excluded, because allocators may be built on them. A program that launches kernels calls
- * at least one of these; they are few because detaching takes about 100 ms each.
- */
-static const char *const level_zero_functions[] = {
-	"zeCommandListAppendLaunchKernel",
-	"zeCommandListAppendLaunchKernelWithArguments",
-	"zeCommandListAppendMemoryCopy",
-	"zeCommandListHostSynchronize",
-	"zeCommandListReset",
-	"zeCommandQueueExecuteCommandLists",
-	"zeCommandQueueSynchronize",
-	"zeEventHostSynchronize",
-	"zeEventQueryStatus",
-};
-#define LEVEL_ZERO_FUNCTION_COUNT (sizeof level_zero_functions / sizeof level_zero_functions[0])
-_Static_assert(LEVEL_ZERO_FUNCTION_COUNT <= WATCHED_FUNCTIONS_MAX, "target_process.h");
-
-/*
- * The same of Intel's OpenCL driver. It exports none of them: every ICD loader calls them through a table, whose order
- * is that of cl_icd_dispatch in the Khronos header CL/cl_icd.h. So programs with an ICD loader of their own are no
- * exception.
- */
-static const uint32_t opencl_functions[] = {
-	38, /* clSetKernelArg */
-	41, /* clWaitForEvents */
-	42, /* clGetEventInfo */
-	46, /* clFlush */
-	47, /* clFinish */
-	48, /* clEnqueueReadBuffer */
-	49, /* clEnqueueWriteBuffer */
-	59, /* clEnqueueNDRangeKernel */
-};
-#define OPENCL_FUNCTION_COUNT (sizeof opencl_functions / sizeof opencl_functions[0])
-_Static_assert(OPENCL_FUNCTION_COUNT <= WATCHED_FUNCTIONS_MAX, "target_process.h");
-/* The only function of the table that the driver exports, and its index. */
-#define OPENCL_ANCHOR "clGetPlatformInfo"
-#define OPENCL_ANCHOR_INDEX 1
+static const char *basename_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
 
 /* Returns a numeric value of /proc/PID/status: "TracerPid:\t12". */
 static uint64_t status_number(const char *status, const char *key)
@@ -130,7 +95,7 @@ int target_process_check_thread(const struct target_process *target, pid_t threa
 	return error == 0 && reason ? -ENOTSUP : error;
 }
 
-static int program_check(const struct iaprof_host *host, pid_t pid)
+static int program_check(const struct iaprof_host *host, pid_t pid, const char *library)
 {
 	char path[64];
 	Elf64_Ehdr header = { 0 };
@@ -143,8 +108,8 @@ static int program_check(const struct iaprof_host *host, pid_t pid)
 	close(descriptor);
 	if (count != (ssize_t)sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
-		return host->fail(host, ENOTSUP, "process %d is not a 64-bit x86-64 program: cannot load the tracer",
-				  (int)pid);
+		return host->fail(host, ENOTSUP, "process %d is not a 64-bit x86-64 program: cannot load %s into it",
+				  (int)pid, basename_of(library));
 	return 0;
 }
 
@@ -165,17 +130,18 @@ static int library_check(struct target_process *target, const struct iaprof_host
 	return target->library_descriptor >= 0 ? 0 : host->fail(host, errno, "%s: %s", library, strerror(errno));
 }
 
-int target_process_check(struct target_process *target, const struct iaprof_host *host, pid_t pid, const char *library)
+int target_process_check(struct target_process *target, const struct iaprof_host *host,
+			 const struct injection_request *request)
 {
-	*target = (struct target_process){ .pid = pid, .library_descriptor = -1 };
-	for (int i = 0; i < WATCHED_COUNT; i++)
+	*target = (struct target_process){ .pid = request->pid, .request = request, .library_descriptor = -1 };
+	for (size_t i = 0; i < WATCHED_LIBRARIES_MAX; i++)
 		target->watched[i].descriptor = -1;
 	if (!remote_load_is_possible())
 		return host->fail(host, ENOTSUP, "unsupported registers of this CPU: " OTHER_WAY);
-	int result = status_check(host, pid);
+	int result = status_check(host, request->pid);
 	if (result == 0)
-		result = program_check(host, pid);
-	return result ? result : library_check(target, host, library);
+		result = program_check(host, request->pid, request->library);
+	return result ? result : library_check(target, host, request->library);
 }
 
 /* Returns the mapped address of a byte of a file, in an executable mapping, or 0. */
@@ -203,11 +169,12 @@ static int mapping_open(pid_t pid, const struct process_mapping *mapping)
 static int library_functions_read(struct target_process *target, const char *text, size_t length,
 				  const struct process_mapping *mapping)
 {
-	static const char *const names[] = { "dlopen", "dlerror", "__errno_location" };
-	uint64_t offsets[3];
+	static const char *const names[] = { "dlopen", "dlerror", "__errno_location", "dlsym" };
+	enum { NAME_COUNT = sizeof names / sizeof *names };
+	uint64_t offsets[NAME_COUNT];
 	struct remote_functions *functions = &target->functions;
 	uint64_t *const addresses[] = { &functions->open_function, &functions->error_function,
-					&functions->errno_function };
+					&functions->errno_function, &functions->symbol_function };
 	size_t size;
 	int descriptor = mapping_open(target->pid, mapping);
 	if (descriptor < 0)
@@ -216,8 +183,8 @@ static int library_functions_read(struct target_process *target, const char *tex
 	int result = bytes ? 0 : -errno;
 	close(descriptor);
 	const struct elf_reader library = elf_reader_of_memory(bytes, bytes ? size : 0);
-	if (exported_functions_find(&library, names, 3, offsets)) {
-		for (size_t i = 0; i < 3; i++) {
+	if (exported_functions_find(&library, names, NAME_COUNT, offsets)) {
+		for (size_t i = 0; i < NAME_COUNT; i++) {
 			if (offsets[i] && !*addresses[i])
 				*addresses[i] = mapped_address(text, length, mapping, offsets[i]);
 		}
@@ -233,37 +200,10 @@ static int library_functions_read(struct target_process *target, const char *tex
 	return result;
 }
 
-static void level_zero_functions_find(const struct elf_reader *bytes, struct watched_library *library)
-{
-	uint64_t offsets[LEVEL_ZERO_FUNCTION_COUNT];
-
-	if (!exported_functions_find(bytes, level_zero_functions, LEVEL_ZERO_FUNCTION_COUNT, offsets))
-		return;
-	for (size_t i = 0; i < LEVEL_ZERO_FUNCTION_COUNT; i++) {
-		if (offsets[i])
-			library->function_offsets[library->function_count++] = offsets[i];
-	}
-}
-
-static void opencl_functions_find(const struct elf_reader *bytes, struct watched_library *library)
-{
-	if (function_table_find(bytes, OPENCL_ANCHOR, OPENCL_ANCHOR_INDEX, opencl_functions, OPENCL_FUNCTION_COUNT,
-				library->function_offsets))
-		library->function_count = OPENCL_FUNCTION_COUNT;
-}
-
-/* The libraries to observe. */
-static const struct {
-	const char *name; /* prefix of the file name */
-	void (*find)(const struct elf_reader *bytes, struct watched_library *library);
-} watched_libraries[WATCHED_COUNT] = {
-	[WATCHED_LEVEL_ZERO] = { "libze_loader.so", level_zero_functions_find },
-	[WATCHED_OPENCL] = { "libigdrcl.so", opencl_functions_find },
-};
-
-static int watched_read(struct target_process *target, enum watched which, const struct process_mapping *mapping)
+static int watched_read(struct target_process *target, size_t which, const struct process_mapping *mapping)
 {
 	struct stat status;
+	struct watched_library *watched = &target->watched[which];
 	int descriptor = mapping_open(target->pid, mapping);
 	if (descriptor < 0)
 		return descriptor;
@@ -271,34 +211,35 @@ static int watched_read(struct target_process *target, enum watched which, const
 		close(descriptor);
 		return -EIO;
 	}
-	const struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
-	target->watched[which] = (struct watched_library){ .descriptor = descriptor };
-	watched_libraries[which].find(&bytes, &target->watched[which]);
+	const struct elf_reader file = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
+	watched->descriptor = descriptor;
+	watched->function_count = watched_calls_find(&target->request->calls[which], &file, watched->function_offsets);
 	return 0;
 }
 
 /* Reads a mapping of a library to observe, unless another one was read already. */
 static int mapping_read(struct target_process *target, const struct process_mapping *mapping)
 {
-	for (int i = 0; i < WATCHED_COUNT; i++) {
-		if (target->watched[i].descriptor < 0 && process_mapping_is_named(mapping, watched_libraries[i].name))
-			return watched_read(target, (enum watched)i, mapping);
+	for (size_t i = 0; i < target->request->calls_count; i++) {
+		if (target->watched[i].descriptor < 0 &&
+		    process_mapping_is_named(mapping, target->request->calls[i].library))
+			return watched_read(target, i, mapping);
 	}
 	return 0;
 }
 
 static void watched_close(struct target_process *target)
 {
-	for (int i = 0; i < WATCHED_COUNT; i++) {
+	for (size_t i = 0; i < WATCHED_LIBRARIES_MAX; i++) {
 		if (target->watched[i].descriptor >= 0)
 			close(target->watched[i].descriptor);
-		target->watched[i].descriptor = -1;
+		target->watched[i] = (struct watched_library){ .descriptor = -1 };
 	}
 }
 
 bool target_process_is_watchable(const struct target_process *target)
 {
-	for (int i = 0; i < WATCHED_COUNT; i++)
+	for (size_t i = 0; i < WATCHED_LIBRARIES_MAX; i++)
 		if (target->watched[i].descriptor >= 0)
 			return true;
 	return false;
@@ -314,29 +255,53 @@ static bool is_dynamic_linker(const struct process_mapping *mapping)
 	       process_mapping_is_named(mapping, "libdl.so.2") || process_mapping_is_named(mapping, "libdl-2.");
 }
 
-bool target_process_may_be_on_level_zero(const struct target_process *target)
-{
-	return target->has_runtime && target->watched[WATCHED_OPENCL].descriptor >= 0 &&
-	       target->watched[WATCHED_LEVEL_ZERO].descriptor < 0;
-}
-
-/* A process with both libraries can be observed in either. */
+/* A process with several of the libraries can be observed in any. */
 static int watched_check(const struct target_process *target, char *message, size_t message_size)
 {
 	const char *unknown = NULL;
 
-	for (int i = 0; i < WATCHED_COUNT; i++) {
+	for (size_t i = 0; i < target->request->calls_count; i++) {
 		if (target->watched[i].descriptor < 0)
 			continue;
 		if (target->watched[i].function_count)
 			return 0;
-		unknown = watched_libraries[i].name;
+		unknown = target->request->calls[i].library;
 	}
 	if (!unknown)
 		return 0;
-	snprintf(message, message_size, "%s of process %d has no known %s function", unknown, (int)target->pid,
-		 unknown == watched_libraries[WATCHED_OPENCL].name ? "OpenCL" : "Level Zero");
+	snprintf(message, message_size, "%s of process %d has none of the functions that are waited for", unknown,
+		 (int)target->pid);
 	return -ENOTSUP;
+}
+
+/* The file, or a copy in memory that was loaded before. */
+static bool is_the_library(const struct target_process *target, const struct process_mapping *mapping)
+{
+	const char *name = basename_of(target->library);
+	char copy[PATH_MAX + 8];
+	snprintf(copy, sizeof copy, "memfd:%s", name);
+	return (mapping->inode == target->library_file.st_ino && process_mapping_is_named(mapping, name)) ||
+	       process_mapping_is_named(mapping, copy);
+}
+
+/* Its function is found in what is mapped, which may be of another version. */
+static int loaded_library_read(struct target_process *target, const char *text, size_t length,
+			       const struct process_mapping *mapping)
+{
+	struct stat status;
+	target->has_library = true;
+	if (!target->request->function || target->loaded_function)
+		return 0;
+	CLEANUP_CLOSE int descriptor = mapping_open(target->pid, mapping);
+	if (descriptor < 0)
+		return descriptor;
+	if (fstat(descriptor, &status) != 0)
+		return -EIO;
+	const struct elf_reader file = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
+	uint64_t offset = exported_function_find(&file, target->request->function);
+	if (offset)
+		target->loaded_function = mapped_address(text, length, mapping, offset);
+	return 0;
 }
 
 int target_process_examine(struct target_process *target, char *message, size_t message_size)
@@ -355,7 +320,8 @@ int target_process_examine(struct target_process *target, char *message, size_t 
 	}
 	watched_close(target);
 	target->functions = (struct remote_functions){ 0 };
-	target->has_library = target->has_runtime = false;
+	target->has_library = false;
+	target->loaded_function = 0;
 	size_t rest = length;
 	unsigned libraries_read = 0;
 	for (const char *line = text; error == 0 && process_mapping_next(&line, &rest, &mapping);) {
@@ -364,16 +330,12 @@ int target_process_examine(struct target_process *target, char *message, size_t 
 		/*
 		 * stat() and the mappings may report different device numbers (btrfs), so the name is compared as well.
 		 */
-		if (mapping.inode == target->library_file.st_ino &&
-		    process_mapping_is_named(&mapping, strrchr(target->library, '/') + 1))
-			target->has_library = true;
-		else if (process_mapping_is_named(&mapping, "memfd:" ZE_TRACER_FILE))
-			target->has_library = true; /* a copy that iaprof made */
+		if (is_the_library(target, &mapping))
+			error = loaded_library_read(target, text, length, &mapping);
 		else if (is_dynamic_linker(&mapping) && libraries_read++ < DYNAMIC_LINKERS_MAX)
 			error = library_functions_read(target, text, length, &mapping);
 		else
 			error = mapping_read(target, &mapping);
-		target->has_runtime |= process_mapping_is_named(&mapping, "libze_intel_gpu.so.1");
 	}
 	free(text);
 	if (error) {
@@ -383,8 +345,9 @@ int target_process_examine(struct target_process *target, char *message, size_t 
 		return error == -ENOENT ? 0 : error;
 	}
 	const struct remote_functions *functions = &target->functions;
-	if (target_process_is_watchable(target) && !(functions->open_function && functions->error_function &&
-						     functions->errno_function && functions->system_call)) {
+	if (target_process_is_watchable(target) &&
+	    !(functions->open_function && functions->error_function && functions->errno_function &&
+	      functions->symbol_function && functions->system_call)) {
 		snprintf(message, message_size,
 			 "process %d has no glibc dlopen() (static program, or another C library): " OTHER_WAY,
 			 (int)target->pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BPF program that observes threads entering Level Zero or OpenCL, for inject.c. Owned by one thread. */
+/* The BPF program that observes threads that enter the observed functions, for inject.c. Owned by one thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,9 +16,9 @@ struct call_watch {
 	const struct iaprof_host *host;
 	struct inject_bpf *skeleton;
 	struct ring_buffer *events;
-	struct bpf_link *links[WATCHED_COUNT * WATCHED_FUNCTIONS_MAX];
+	struct bpf_link *links[WATCHED_LIBRARIES_MAX * WATCHED_FUNCTIONS_MAX];
 	size_t link_count;
-	bool attached[WATCHED_COUNT];
+	bool attached[WATCHED_LIBRARIES_MAX];
 };
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 /*
- * Runs when a thread of the target enters a function of Level Zero or OpenCL: reports the thread and, once it is
- * traced, stops it there with a signal that has no effect of its own and that only the tracer sees.
+ * Runs when a thread of the target enters an observed function: reports the thread and, once it is
+ * traced, stops it there with a signal that has no effect of its own and that only the tracing thread sees.
  */
 #include <stdbool.h>
 #include <linux/bpf.h>

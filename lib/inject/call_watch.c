@@ -24,7 +24,8 @@ int call_watch_load(struct call_watch *watch, const struct iaprof_host *host, pi
 		result = watch->events ? 0 : -errno;
 	}
 	bpf_log_end(&log);
-	return result ? bpf_load_fail(host, result, "load the BPF program for tracer injection", "5.15") : 0;
+	return result ? bpf_load_fail(host, result, "load the BPF program for loading a library into a program", "5.15")
+		      : 0;
 }
 
 static int library_attach(struct call_watch *watch, pid_t pid, const struct watched_library *library)
@@ -47,7 +48,7 @@ int call_watch_attach(struct call_watch *watch, const struct target_process *tar
 	int result = 0;
 	struct bpf_log log = bpf_log_begin(watch->host);
 
-	for (int i = 0; result == 0 && i < WATCHED_COUNT; i++) {
+	for (size_t i = 0; result == 0 && i < WATCHED_LIBRARIES_MAX; i++) {
 		if (target->watched[i].descriptor < 0 || watch->attached[i])
 			continue;
 		watch->attached[i] = true;

@@ -6,13 +6,13 @@
 #include <sys/ptrace.h>
 #include "injection.h"
 
-/* Time limit of dlopen(), which reads files and runs the tracer's constructors. */
+/* Time limit of dlopen(), which reads files and runs the library's constructors. */
 #define LOAD_DEADLINE (10 * SECOND)
 
 void injection_fail(struct injection *injection)
 {
-	host_of(injection)->log(host_of(injection), IAPROF_LOG_ERROR, "the tracer was not loaded: %s",
-				injection->message);
+	injection->host->log(injection->host, IAPROF_LOG_ERROR, "%s was not loaded: %s", injection_library(injection),
+			     injection->message);
 	state_set(injection, INJECTION_FAILED);
 }
 
@@ -35,11 +35,15 @@ void injection_load_begin(struct injection *injection, pid_t thread)
 	int error = target_process_examine(target, injection->message, sizeof injection->message);
 	if (error == 0)
 		error = target_process_check_thread(target, thread, injection->message, sizeof injection->message);
-	if (error == 0 && target->has_library) {
+	if (error == 0 && injection_is_done(injection)) {
 		state_set(injection, INJECTION_LOADED);
 	} else if (error == 0 && target_process_is_watchable(target)) {
-		injection->load_began = host_of(injection)->clock(host_of(injection));
-		const struct remote_library library = { target->library, target->library_descriptor };
+		injection->load_began = injection->host->clock(injection->host);
+		const struct remote_library library = { .path = target->library,
+							.descriptor = target->library_descriptor,
+							.function = injection->request->function,
+							.argument = injection->request->argument,
+							.loaded_function = target->loaded_function };
 		error = remote_load_begin(&injection->load, thread, &target->functions, &library, &why);
 		if (error == 0)
 			return;
@@ -63,7 +67,7 @@ void injection_load_begin(struct injection *injection, pid_t thread)
 /* The stub has called dlopen(). */
 void injection_load_finish(struct injection *injection)
 {
-	const struct iaprof_host *host = host_of(injection);
+	const struct iaprof_host *host = injection->host;
 	const struct target_process *target = &injection->target;
 	char text[384];
 	pid_t thread = injection->load.thread;
@@ -76,8 +80,8 @@ void injection_load_finish(struct injection *injection)
 	}
 	ptrace(PTRACE_DETACH, thread, NULL, NULL);
 	if (result == REMOTE_LOADED) {
-		host->log(host, IAPROF_LOG_INFO, "loaded the tracer into process %d, on its thread %d",
-			  (int)target->pid, (int)thread);
+		host->log(host, IAPROF_LOG_INFO, "loaded %s into process %d, on its thread %d",
+			  injection_library(injection), (int)target->pid, (int)thread);
 		state_set(injection, INJECTION_LOADED);
 	} else if (result == REMOTE_THREAD_ENDED) {
 		state_set(injection, INJECTION_ENDED);
@@ -92,9 +96,9 @@ void injection_load_finish(struct injection *injection)
 void injection_put_back(struct injection *injection)
 {
 	if (!remote_load_put_back(&injection->load))
-		host_of(injection)->log(host_of(injection), IAPROF_LOG_WARNING,
-					"process %d: cannot restore the registers of its thread",
-					(int)injection->target.pid);
+		injection->host->log(injection->host, IAPROF_LOG_WARNING,
+				     "process %d: cannot restore the registers of its thread",
+				     (int)injection->target.pid);
 }
 
 /*
@@ -104,7 +108,7 @@ void injection_put_back(struct injection *injection)
 void injection_check_deadline(struct injection *injection)
 {
 	if (!injection->load.thread || injection->load.is_lost ||
-	    host_of(injection)->clock(host_of(injection)) - injection->load_began < LOAD_DEADLINE)
+	    injection->host->clock(injection->host) - injection->load_began < LOAD_DEADLINE)
 		return;
 	snprintf(injection->message, sizeof injection->message,
 		 "process %d: dlopen() has not returned on thread %d for 10 s (left running)",

@@ -37,13 +37,28 @@ remote_stub_begin:
 	callq *16(%rbx)			/* __errno_location() */
 	movl (%rax), %ecx
 	movl %ecx, 72(%rbx)
+	movq 5776(%rbx), %rax		/* of a library that is loaded already */
+	testq %rax, %rax
+	jnz 4f
 	leaq 80(%rbx), %rdi		/* dlopen(path, open_flags) */
 	movq 64(%rbx), %rsi
 	callq *(%rbx)
 	movq %rax, 24(%rbx)
 	testq %rax, %rax
-	jnz 1f
-	callq *8(%rbx)			/* dlerror() */
+	jz 3f
+	cmpb $0, 4688(%rbx)		/* no function is to be called */
+	je 1f
+	movq %rax, %rdi			/* dlsym(handle, function) */
+	leaq 4688(%rbx), %rsi
+	callq *32(%rbx)
+	movq %rax, 24(%rbx)
+	testq %rax, %rax
+	jz 3f
+4:	movq %rax, 24(%rbx)
+	leaq 4752(%rbx), %rdi
+	callq *%rax			/* function(argument) */
+	jmp 1f
+3:	callq *8(%rbx)			/* dlerror() */
 	testq %rax, %rax
 	jz 1f
 	leaq 4176(%rbx), %rdi		/* copies the text, so that the injector need not follow pointers */

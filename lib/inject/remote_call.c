@@ -26,6 +26,7 @@
 _Static_assert(offsetof(struct remote_stub_data, error_function) == 8, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, errno_function) == 16, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, handle) == 24, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, symbol_function) == 32, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, signal_mask) == 40, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, instruction) == 48, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, stack) == 56, "remote_stub.S");
@@ -34,6 +35,9 @@ _Static_assert(offsetof(struct remote_stub_data, errno_saved) == 72, "remote_stu
 _Static_assert(offsetof(struct remote_stub_data, done) == 76, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, path) == 80, "remote_stub.S");
 _Static_assert(offsetof(struct remote_stub_data, error_text) == 4176, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, function) == 4688, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, argument) == 4752, "remote_stub.S");
+_Static_assert(offsetof(struct remote_stub_data, loaded_function) == 5776, "remote_stub.S");
 _Static_assert(sizeof(struct remote_stub_data) <= REMOTE_STUB_DATA_SIZE, "remote_stub.h");
 _Static_assert(REMOTE_STUB_SIGNAL == SIGURG, "remote_stub.h");
 
@@ -242,6 +246,8 @@ static int stub_map(struct remote_load *load, const struct remote_library *libra
 		.open_function = load->functions.open_function,
 		.error_function = load->functions.error_function,
 		.errno_function = load->functions.errno_function,
+		.symbol_function = load->functions.symbol_function,
+		.loaded_function = library->loaded_function,
 		.signal_mask = load->state->signal_mask,
 		.instruction = load->state->registers.rip,
 		.stack = load->state->registers.rsp,
@@ -249,6 +255,10 @@ static int stub_map(struct remote_load *load, const struct remote_library *libra
 	};
 	const char *slash = library->descriptor < 0 ? NULL : strrchr(library->path, '/');
 	snprintf(data.path, sizeof data.path, "%s", slash ? slash + 1 : library->path);
+	if (library->function) {
+		snprintf(data.function, sizeof data.function, "%s", library->function);
+		snprintf(data.argument, sizeof data.argument, "%s", library->argument);
+	}
 
 	*why = "map memory in it";
 	int error = system_call_make(load, load->functions.system_call, SYS_mmap,
@@ -262,7 +272,7 @@ static int stub_map(struct remote_load *load, const struct remote_library *libra
 			     (size_t)(remote_stub_end - remote_stub_begin));
 	if (error == 0)
 		error = memory_write(load->thread, load->stub + REMOTE_STUB_DATA, &data, sizeof data);
-	if (error == 0 && library->descriptor >= 0)
+	if (error == 0 && library->descriptor >= 0 && !library->loaded_function)
 		error = library_copy(load, library, why);
 	if (error)
 		return error;
