@@ -174,8 +174,8 @@ void device_code_take_code_object(struct device_code *code, const struct iaprof_
 		return;
 	const char *path = intern_text(code->options.intern, record->path);
 	uint16_t source = record->header.source;
-	bool is_new = record->id && loaded_code_find(&code->loaded, source, record->id) == LOADED_CODE_NONE;
-	uint32_t position = is_new ? loaded_code_add(&code->loaded, source, record->id, record->pid) : LOADED_CODE_NONE;
+	uint32_t position =
+		record->id ? loaded_code_add(&code->loaded, source, record->id, record->pid) : LOADED_CODE_NONE;
 	if (position == LOADED_CODE_NONE) {
 		code->statistics.refused++;
 		return;
@@ -216,8 +216,10 @@ void device_code_take_unload(struct device_code *code, const struct iaprof_recor
 {
 	uint32_t position = loaded_code_find(&code->loaded, record->header.source, record->id);
 	if (position == LOADED_CODE_NONE)
-		return; /* its process has ended, or it was never announced */
+		return; /* it was never announced */
 	const struct loaded_code *loaded = &code->loaded.items.items[position];
+	if (loaded->ended)
+		return; /* with its process */
 	for (size_t i = 0; i < loaded->starts.count; i++)
 		code_index_unload(code->index, loaded->device, loaded->pid, loaded->starts.items[i],
 				  time_of(&record->header));
@@ -350,6 +352,10 @@ void device_code_take_kernel(struct device_code *code, const struct iaprof_recor
 		add_kernel(code, loaded, record);
 		return end_if_over(code, record->pid, time_of(&record->header));
 	}
+	if (loaded && loaded->ended) {
+		loaded = NULL; /* its parts are in the index */
+		position = LOADED_CODE_NONE;
+	}
 	if (loaded && loaded->image && place_section(code, loaded, record))
 		return end_if_over(code, record->pid, loaded->time);
 	if (position == LOADED_CODE_NONE && is_in_image(code, record))
@@ -375,6 +381,7 @@ void device_code_end_process(struct device_code *code, uint32_t pid, uint64_t ti
 	code_index_end_process(code->index, pid, time < horizon ? horizon : time);
 	kernel_code_end_process(&code->kernels, pid, time, time > WINDOW ? time - WINDOW : 0);
 	loaded_code_end_process(&code->loaded, pid, time);
+	loaded_code_forget(&code->loaded, time > WINDOW ? time - WINDOW : 0);
 }
 
 static struct device_code_found answer(const struct code_found *found)

@@ -19,6 +19,7 @@ struct loaded_code {
 	uint32_t previous, next; /* neighbours in the list of the process */
 	uint64_t device;
 	uint64_t time;
+	uint64_t ended;             /* when its process ended; 0: it has not */
 	struct device_image *image; /* NULL: none or unreadable; this entry holds a reference */
 	ARRAY(uint64_t) starts;     /* addresses of its parts */
 	bool *is_placed;            /* by sections of an image without addresses; NULL for others */
@@ -39,18 +40,28 @@ struct loaded_code_table {
 	KEYED_ARRAY(struct loaded_code) items;
 	ARRAY(uint32_t) free;
 	KEYED_ARRAY(struct loaded_code_owner) owners;
+	ARRAY(uint32_t) ended; /* positions of the code of processes that have ended, the earliest first */
+	size_t ended_first;    /* of them: those before it are removed */
 };
 
 void loaded_code_table_free(struct loaded_code_table *table);
 
 /* Returns a position in items, or LOADED_CODE_NONE. Pointers to items are valid until the next one is added. */
 uint32_t loaded_code_find(const struct loaded_code_table *table, uint16_t source, uint32_t id);
-/* Returns LOADED_CODE_NONE if there are too many or when out of memory. The id must be > 0 and new. */
+/*
+ * Returns LOADED_CODE_NONE if there are too many, when out of memory, or if a process that runs has code with this id,
+ * which is > 0. That of a process that has ended is replaced.
+ */
 uint32_t loaded_code_add(struct loaded_code_table *table, uint16_t source, uint32_t id, uint32_t pid);
 void loaded_code_remove(struct loaded_code_table *table, uint32_t position);
 
 /* Notes that a process has loaded code. Returns false when out of memory. */
 bool loaded_code_add_owner(struct loaded_code_table *table, uint32_t pid);
 bool loaded_code_has_owner(const struct loaded_code_table *table, uint32_t pid);
-/* Removes the code that a process loaded up to a time, and the process if none is left. */
+/*
+ * Ends the code that a process loaded up to a time, and removes the process if none is left. The code can be found as
+ * before, because records that refer to it may come later, until it is forgotten.
+ */
 void loaded_code_end_process(struct loaded_code_table *table, uint32_t pid, uint64_t time);
+/* Removes the code of processes that ended before a time. */
+void loaded_code_forget(struct loaded_code_table *table, uint64_t before);

@@ -99,7 +99,9 @@ static void unload(uint32_t id, uint64_t time)
 	device_code_take_unload(code, &record);
 }
 
-static void take_kernel(uint32_t object, uint32_t pid, const char *name, uint64_t address, uint64_t size, uint64_t time)
+/* Returns the id that the kernel gets. */
+static uint32_t take_kernel(uint32_t object, uint32_t pid, const char *name, uint64_t address, uint64_t size,
+			    uint64_t time)
 {
 	static uint32_t id;
 	struct iaprof_record_kernel record = { .header = { .source = 1, .time = time },
@@ -110,6 +112,7 @@ static void take_kernel(uint32_t object, uint32_t pid, const char *name, uint64_
 					       .address = address,
 					       .size = size };
 	device_code_take_kernel(code, &record);
+	return id;
 }
 
 static void take_process(uint32_t pid, uint32_t event, uint64_t time)
@@ -243,6 +246,21 @@ TEST(kernels_may_be_heard_of_after_the_end_of_their_program)
 	take_kernel(1, 10, "elsewhere", 0x1000, 64, 3 * SECOND);
 	ck_assert(device_code_find(code, 0, 10, 0x1000, 4 * SECOND, &found));
 	ck_assert_str_eq(found.kernel, "elsewhere");
+}
+
+TEST(kernels_by_name_may_be_heard_of_after_the_end_of_their_program)
+{
+	struct device_code_found found;
+	take_process(10, IAPROF_PROCESS_FORK, SECOND);
+	load_fixture(1, 10, ".loaded-debug.elf", 2 * SECOND);
+	take_process(10, IAPROF_PROCESS_EXIT, 5 * SECOND);
+	const char *name = loaded.items[0].name + strlen(".text.");
+	uint32_t id = take_kernel(1, 10, name, 0, 0, 3 * SECOND);
+	ck_assert(device_code_find_kernel(code, 1, id, 0, &found));
+	ck_assert_ptr_nonnull(found.code);
+	/* Its number may be that of other code afterwards. */
+	load_fixture(1, 11, ".loaded-debug.elf", 6 * SECOND);
+	ck_assert_uint_eq(device_code_statistics(code).refused, 0);
 }
 
 TEST(what_has_no_image_goes_with_its_program_too)

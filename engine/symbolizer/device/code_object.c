@@ -351,6 +351,14 @@ static bool find_kernel_frame(struct code_object *object, const struct code_loca
 	return true;
 }
 
+/* Returns how a name in a function is shown: its own, whatever the compiler calls it, or that of an inlined one. */
+static const char *show_name(struct code_object *object, const struct code_function *function, const char *name)
+{
+	if (!name)
+		return NULL;
+	return strcmp(name, function->name) == 0 ? function->shown : display_names_get(&object->display_names, name);
+}
+
 size_t code_object_find(struct code_object *object, uint64_t address, struct code_location *location,
 			struct debug_frame *frames, size_t capacity)
 {
@@ -370,6 +378,6 @@ size_t code_object_find(struct code_object *object, uint64_t address, struct cod
 		count++;
 	}
 	for (size_t i = 0; i < count; i++)
-		frames[i].name = frames[i].name ? display_names_get(&object->display_names, frames[i].name) : NULL;
+		frames[i].name = show_name(object, function, frames[i].name);
 	return count;
 }
