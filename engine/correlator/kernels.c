@@ -196,12 +196,21 @@ bool kernels_add_launches(struct kernels *kernels, uint16_t source, uint32_t id,
 	return launch_history_add(kernel, launches, &kernels->merged);
 }
 
+/* Returns whether the shares are those of an interval. */
+static bool has_shares(const struct kernel *kernel, uint64_t begin, uint64_t end, struct code_life life)
+{
+	if (!kernel->shares_end || kernel->shares_life.loaded != life.loaded ||
+	    kernel->shares_life.unloaded != life.unloaded)
+		return false;
+	return (kernel->shares_begin == begin && kernel->shares_end == end) ||
+	       (kernel->shares_after && begin > kernel->shares_after && end < kernel->shares_before);
+}
+
 size_t kernels_shares(struct kernels *kernels, uint32_t position, uint64_t begin, uint64_t end, struct code_life life,
 		      const struct kernel_share **shares, bool *in_time)
 {
 	struct kernel *kernel = &kernels->items.items[position];
-	if (!kernel->shares_end || kernel->shares_begin != begin || kernel->shares_end != end ||
-	    kernel->shares_life.loaded != life.loaded || kernel->shares_life.unloaded != life.unloaded)
+	if (!has_shares(kernel, begin, end, life))
 		launch_history_share(kernel, begin, end, life);
 	*shares = kernel->shares.items;
 	*in_time = kernel->shares_in_time;

@@ -50,6 +50,7 @@ struct kernel {
 
 	/* Cached result of kernels_shares(). */
 	uint64_t shares_begin, shares_end;
+	uint64_t shares_after, shares_before; /* the same for all intervals between these times; 0: only for that one */
 	struct code_life shares_life;
 	bool shares_in_time;
 	struct iaprof_span shares_span;

@@ -159,10 +159,12 @@ void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end, s
 {
 	uint64_t before = 0, after = UINT64_MAX;
 	const struct kernel_launches *items = kernel->launches.items;
+	bool is_gap = true; /* no launches in the interval */
 	kernel->shares.count = 0;
 	for (size_t i = 0; i < kernel->launches.count; i++) {
 		if (!is_in_life(&items[i], life))
 			continue;
+		is_gap &= items[i].last_time < begin || items[i].first_time > end;
 		add_share(kernel, &items[i], launches_between(&items[i], begin, end));
 		if (items[i].last_time < begin && items[i].last_time > before)
 			before = items[i].last_time;
@@ -180,5 +182,8 @@ void launch_history_share(struct kernel *kernel, uint64_t begin, uint64_t end, s
 	kernel->shares_span = span_between(kernel, kernel->shares_in_time || !before ? begin : before, end, life);
 	kernel->shares_begin = begin;
 	kernel->shares_end = end;
+	/* A source that reports each execution asks for the same gap thousands of times. */
+	kernel->shares_after = is_gap ? before : 0;
+	kernel->shares_before = after;
 	kernel->shares_life = life;
 }
