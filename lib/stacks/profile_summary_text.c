@@ -242,6 +242,23 @@ static void append_narrow(struct text *text, const struct profile_summary *summa
 	}
 }
 
+/* Where nothing was sampled: what kernels waited for is not known. */
+static void append_longest(struct text *text, const struct profile_summary *summary)
+{
+	const struct summary_function *longest = &summary->functions.items[0];
+	append_share(text, longest->value, summary->value);
+	text_append_string(text, " of ");
+	append_type(text, summary);
+	text_append_string(text, " is in ");
+	append_function(text, longest->frame);
+	text_append_string(text, ". What kernels waited for was not sampled.\n");
+	if (longest->launch) {
+		text_append_string(text, "  Launch site: ");
+		append_frame(text, longest->launch);
+		text_append_string(text, "\n");
+	}
+}
+
 static void append_device(struct text *text, const struct profile_summary *summary)
 {
 	if (summary->idle)
@@ -249,6 +266,8 @@ static void append_device(struct text *text, const struct profile_summary *summa
 	const struct summary_cause *top = summary->causes.count ? &summary->causes.items[0] : NULL;
 	if (top && (double)top->value >= DOMINATES * (double)summary->value) {
 		append_cause(text, summary, top);
+	} else if (summary->functions.count && summary->unsampled == summary->value) {
+		append_longest(text, summary);
 	} else {
 		text_append_string(text, "No single bottleneck. ");
 		text_append_string(text, top ? "The largest stalls: " : "Nothing stalls.\n");

@@ -415,6 +415,14 @@ def time_of_a_device_is_called_time(window):
     reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], stacks[:2]))
     equal(reader.evaluate(lead), f'40.0{THIN}% of GPU time waits for data', 'without idle time')
     assert 'idle' not in reader.text('panel'), reader.text('panel')
+    timed = [(0, value, [Frame('p', PROGRAM), Frame('main'), Frame('-', SEPARATOR), Frame(name, FUNCTION)])
+             for name, value in (('long', 3), ('short', 1))]
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], timed))
+    assert 'long. What kernels waited for was not sampled.' in reader.text('panel'), reader.text('panel')
+    equal(reader.evaluate(lead), f'75.0{THIN}% of GPU time is in one kernel',
+          'the kernel with the most time leads')
+    equal(reader.evaluate('[...document.querySelectorAll("#panel .chain small")].map((at) => at.textContent).join()'),
+          'Launch site,GPU kernel', 'what leads to it')
 
 
 def idle_time_is_of_the_chosen_device(window):

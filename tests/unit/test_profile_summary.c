@@ -40,6 +40,9 @@ static uint32_t reason(const char *name, uint32_t stall_class)
 	return frame(name, IAPROF_FRAME_STALL_REASON, stall_class << IAPROF_FRAME_STALL_CLASS_SHIFT, NULL, 0);
 }
 
+/* In place of a reason: time without a sample. */
+#define UNSAMPLED UINT32_MAX
+
 /* A launch from a line of model.c, of a kernel that stalls in a line of tile.cl, and waits for another line, or 0. */
 static void add(const char *kernel, uint32_t line, uint32_t producer, uint32_t reason_frame, uint64_t value)
 {
@@ -57,7 +60,8 @@ static void add(const char *kernel, uint32_t line, uint32_t producer, uint32_t r
 	if (producer)
 		frames[count++] =
 			frame("load", IAPROF_FRAME_DEVICE_INSTRUCTION, IAPROF_FRAME_PRODUCER, "/k/tile.cl", producer);
-	frames[count++] = reason_frame;
+	if (reason_frame != UNSAMPLED)
+		frames[count++] = reason_frame;
 	test_profile_value(&profile, test_profile_stack(&profile, frames, count), stalls, value);
 }
 
@@ -216,6 +220,16 @@ TEST(names_no_bottleneck_where_none_dominates)
 		ck_assert_uint_eq(summary.causes.items[i].instruction->line, 40 - i);
 	EXPECT("No single bottleneck. The largest stalls: gemm, tile.cl:40 (Data dependency, 2.90 %); gemm, "
 	       "tile.cl:39");
+}
+
+TEST(names_the_longest_kernel_where_nothing_was_sampled)
+{
+	stalls = test_profile_value_type(&profile, "gpu-time", "nanoseconds");
+	add("gemm", 0, 0, UNSAMPLED, 70);
+	add("norm", 0, 0, UNSAMPLED, 30);
+	make(stalls);
+	EXPECT("70.0 % of GPU time is in gemm. What kernels waited for was not sampled.\n  Launch site: forward, "
+	       "model.c:7\n");
 }
 
 TEST(knows_reasons_of_old_captures_by_name)

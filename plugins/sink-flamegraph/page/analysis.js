@@ -39,6 +39,11 @@ class Analysis {
     this.causes = this.findCauses();
   }
 
+  // The kernel with the most time, where nothing was sampled: what kernels waited for is not known.
+  get longest() {
+    return this.sorted.length && this.sorted.every(({ mix }) => mix.every((value) => !value)) ? this.sorted[0] : null;
+  }
+
   // -> its index in the list
   addKernel(node, list) {
     const frame = this.view.frame[node], name = this.frames.names[frame];

@@ -73,11 +73,16 @@ class Summary {
   }
 
   appendStall(lead, say) {
-    const { analysis, app: { model } } = this, { top, whole } = analysis;
+    const { analysis, app: { model } } = this, { top, whole, longest } = analysis;
     if (!(whole > 0)) {
       lead.append(`No ${model.typeLabel()}`);
       say.append(`${model.range ? 'The selected time has none' : 'No device was sampled'}${model.shareOf.startsWith('the ')
         ? ' that the filters keep' : ''}.`);
+      return;
+    }
+    if (longest) {
+      lead.append(make('em', { textContent: shareText(longest.total, whole) }), ` of ${model.shareOf} is in one kernel`);
+      say.append(make('b', { textContent: shortName(longest.name), title: longest.name }), '. What kernels waited for was not sampled.');
       return;
     }
     if (!top) {
@@ -129,8 +134,8 @@ class Summary {
   producer(cause) { return this.app.code ? this.app.code.producerOf(cause) : null; }
 
   why() {
-    const { analysis, app } = this, { top, whole, values } = analysis;
-    if (!top)
+    const { analysis, app } = this, { top, whole, values } = analysis, kernel = top ? top.kernel : analysis.longest;
+    if (!kernel)
       return [];
     const rows = [];
     const add = (colour, name, sub, value, open, isCode) => {
@@ -141,15 +146,17 @@ class Summary {
       item.style.setProperty('--c', colour);
       rows.push(item);
     };
-    const site = analysis.launchSite(top.kernel);
+    const site = analysis.launchSite(kernel);
     if (site) {
       const frame = analysis.view.frame[site], place = app.model.placeOf(frame);
       add(`var(--frame-${groupOf(app.model.frames, frame)})`, app.model.nameOf(analysis.view, site),
         `Launch site${place ? `, ${place}` : ''}`, analysis.totalOfFrame(site),
         () => app.zoomTo(analysis.view, site));
     }
-    const heaviest = top.kernel.nodes.reduce((a, b) => (values.total[b] > values.total[a] ? b : a));
-    add('var(--frame-gpu)', top.kernel.name, 'GPU kernel', top.kernel.total, () => app.zoomTo(analysis.view, heaviest));
+    const heaviest = kernel.nodes.reduce((a, b) => (values.total[b] > values.total[a] ? b : a));
+    add('var(--frame-gpu)', kernel.name, 'GPU kernel', kernel.total, () => app.zoomTo(analysis.view, heaviest));
+    if (!top)
+      return [this.section('Why', '', make('ul', { className: 'chain' }, ...rows))];
     if (top.line) {
       const text = app.model.sourceText(top.line.file, top.line.line);
       add('var(--frame-line)', text || `line ${top.line.line}`, `Hottest line, ${baseName(top.line.file)}:${top.line.line}`,
