@@ -9,7 +9,7 @@ void graph_launches_free(struct graph_launches *launches)
 
 void graph_launches_add(struct graph_launches *launches, const struct graph_launch *launch)
 {
-	launches->recent[launches->next++ % GRAPH_LAUNCHES_RECENT] = *launch;
+	launches->recent[launch->correlation % GRAPH_LAUNCHES_RECENT] = *launch;
 }
 
 static struct executable_graph *find_graph(struct graph_launches *launches, uint32_t graph)
@@ -41,15 +41,10 @@ const struct graph_launch *graph_launches_latest(struct graph_launches *launches
 const struct graph_launch *graph_launches_find(struct graph_launches *launches, uint32_t graph, uint64_t correlation)
 {
 	struct executable_graph *known = find_graph(launches, graph);
-	if (known && known->latest.correlation == correlation)
-		return &known->latest;
-	for (size_t i = 0; i < GRAPH_LAUNCHES_RECENT; i++) {
-		struct graph_launch *launch = &launches->recent[i];
-		if (launch->correlation != correlation || !(known = known ? known : add_graph(launches, graph)))
-			continue;
+	struct graph_launch *launch = &launches->recent[correlation % GRAPH_LAUNCHES_RECENT];
+	if (correlation && launch->correlation == correlation && (known || (known = add_graph(launches, graph)))) {
 		known->latest = *launch;
 		*launch = (struct graph_launch){ 0 };
-		return &known->latest;
 	}
 	return known && known->latest.correlation ? &known->latest : NULL;
 }

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <base/array.h>
 
-#define GRAPH_LAUNCHES_RECENT 1024u
+/* Those whose executions have not come yet, by correlation id: a later one replaces one of the same place. */
+#define GRAPH_LAUNCHES_RECENT 8192u
 /* Limit on executable graphs; the kernels of further ones have the launches of their kernel. */
 #define GRAPHS_MAX 1024u
 
@@ -26,8 +27,7 @@ struct executable_graph {
 };
 
 struct graph_launches {
-	struct graph_launch recent[GRAPH_LAUNCHES_RECENT]; /* whose executions have not come yet */
-	uint32_t next;
+	struct graph_launch recent[GRAPH_LAUNCHES_RECENT];
 	ARRAY(struct executable_graph) graphs;
 	size_t last; /* position of the graph that was found last */
 };
