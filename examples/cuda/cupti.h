@@ -13,7 +13,7 @@
 typedef struct cupti_context_opaque *cupti_context; /* CUcontext */
 typedef struct cupti_subscriber_opaque *cupti_subscriber;
 
-enum { CUPTI_OK = 0, CUPTI_OUT_OF_MEMORY = 8, CUPTI_MULTIPLE_SUBSCRIBERS = 39 };
+enum { CUPTI_OK = 0, CUPTI_OUT_OF_MEMORY = 8, CUPTI_NOT_COMPATIBLE = 14, CUPTI_MULTIPLE_SUBSCRIBERS = 39 };
 
 enum { CUPTI_DOMAIN_DRIVER = 1, CUPTI_DOMAIN_RESOURCE = 3 };
 
@@ -246,6 +246,7 @@ struct cupti_functions {
 	int (*cubin_crc)(struct cupti_crc *parameters);
 	int (*activity_callbacks)(cupti_request_buffer *request, cupti_complete_buffer *complete);
 	int (*activity_enable)(uint32_t kind);
+	int (*activity_disable)(uint32_t kind);
 	int (*activity_flush)(uint32_t flags);
 	int (*activity_next)(uint8_t *buffer, size_t used, void **record);
 	int (*activity_dropped)(cupti_context context, uint32_t stream, size_t *count);
@@ -256,6 +257,6 @@ struct cupti_functions {
 	"cuptiSubscribe", "cuptiUnsubscribe", "cuptiEnableCallback", "cuptiGetDeviceId", "cuptiPCSamplingEnable",      \
 		"cuptiPCSamplingDisable", "cuptiPCSamplingSetConfigurationAttribute", "cuptiPCSamplingGetData",        \
 		"cuptiPCSamplingGetNumStallReasons", "cuptiPCSamplingGetStallReasons", "cuptiGetCubinCrc",             \
-		"cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityFlushAll",                      \
-		"cuptiActivityGetNextRecord", "cuptiActivityGetNumDroppedRecords", "cuptiGetTimestamp",                \
-		"cuptiGetGraphNodeId"
+		"cuptiActivityRegisterCallbacks", "cuptiActivityEnable", "cuptiActivityDisable",                       \
+		"cuptiActivityFlushAll", "cuptiActivityGetNextRecord", "cuptiActivityGetNumDroppedRecords",            \
+		"cuptiGetTimestamp", "cuptiGetGraphNodeId"

@@ -19,7 +19,8 @@ static struct {
 	pthread_mutex_t lock;
 	void *free[BUFFERS_MAX];
 	uint32_t free_count, made;
-	uint64_t offset; /* from CUPTI's clock to CLOCK_MONOTONIC */
+	uint64_t offset;           /* from CUPTI's clock to CLOCK_MONOTONIC */
+	struct sampling *sampling; /* announces devices */
 } executions = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* On threads of the program: waits for nothing but another buffer's request or return. */
@@ -60,6 +61,7 @@ static void send_kernel(const struct cupti_kernel_activity *kernel)
 	/* Without room on the device, CUPTI leaves times at 0. */
 	if (!kernel->start || kernel->end < kernel->start)
 		return writer_drop(executions.writer, CUDA_DROP_TIMES, 1);
+	sampling_announce(executions.sampling, kernel->device);
 	struct cuda_execution record = { .header = { sizeof record, CUDA_RECORD_EXECUTION },
 					 .kernel = launch_counts_kernel(executions.launches,
 									kernel->name ? kernel->name : ""),
@@ -90,13 +92,30 @@ static void complete_buffer(cupti_context context, uint32_t stream, uint8_t *buf
 	return_buffer(buffer);
 }
 
-int executions_start(const struct cupti_functions *cupti, struct writer *writer, struct launch_counts *launches)
+int executions_start(const struct cupti_functions *cupti, struct writer *writer, struct launch_counts *launches,
+		     struct sampling *sampling)
 {
-	executions.cupti = cupti;
+	executions.sampling = sampling;
 	executions.writer = writer;
 	executions.launches = launches;
+	executions.cupti = cupti;
 	int error = cupti->activity_callbacks(request_buffer, complete_buffer);
 	return error ? error : cupti->activity_enable(CUPTI_ACTIVITY_KERNEL);
+}
+
+void executions_stop(void)
+{
+	if (!executions.cupti)
+		return;
+	(void)executions.cupti->activity_disable(CUPTI_ACTIVITY_KERNEL);
+	(void)executions.cupti->activity_flush(CUPTI_FLUSH_FORCED);
+	executions.cupti = NULL;
+	pthread_mutex_lock(&executions.lock);
+	while (executions.free_count) {
+		free(executions.free[--executions.free_count]);
+		executions.made--;
+	}
+	pthread_mutex_unlock(&executions.lock);
 }
 
 void executions_send(bool is_end)

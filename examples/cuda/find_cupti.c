@@ -15,7 +15,8 @@
 static bool open_cupti(struct cupti_functions *cupti, const char *path)
 {
 	static const char *const names[] = { CUPTI_FUNCTION_NAMES };
-	void **functions = (void **)cupti;
+	struct cupti_functions found;
+	void **functions = (void **)&found;
 	_Static_assert(sizeof names / sizeof *names == sizeof *cupti / sizeof *functions, "a name for each");
 	void *opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	for (size_t i = 0; opened && i < sizeof names / sizeof *names; i++)
@@ -23,6 +24,8 @@ static bool open_cupti(struct cupti_functions *cupti, const char *path)
 			dlclose(opened);
 			return false;
 		}
+	if (opened)
+		*cupti = found;
 	return opened;
 }
 
@@ -46,7 +49,7 @@ static bool find_mapped(const char *part, char *path, size_t size)
 	return found;
 }
 
-bool cupti_find(struct cupti_functions *cupti)
+bool cupti_find(struct cupti_functions *cupti, const char *stated)
 {
 	static const char *const of_packages[] = { "nvidia/cu13/lib/libcupti.so.13",
 						   "nvidia/cuda_cupti/lib/libcupti.so.12" };
@@ -55,8 +58,8 @@ bool cupti_find(struct cupti_functions *cupti)
 					      "libcupti.so.12" };
 	char path[PATH_MAX];
 	const char *wanted = getenv(CUDA_CUPTI_VARIABLE);
-	if (wanted && *wanted)
-		return open_cupti(cupti, wanted);
+	if ((wanted && *wanted) || *stated)
+		return open_cupti(cupti, wanted && *wanted ? wanted : stated);
 	if (find_mapped("/libcupti.so", path, sizeof path) && open_cupti(cupti, path))
 		return true;
 	if (find_mapped("/torch/lib/", path, sizeof path)) {

@@ -8,10 +8,10 @@
 #include "cupti.h"
 
 /*
- * Opens the CUPTI that the user names, else the program's own, that of its PyTorch, or the toolkit's, and finds all
- * functions. Returns false if there is none.
+ * Opens the CUPTI at a path, if it is not "", or that of CUDA_CUPTI_VARIABLE; else the program's own, that of its
+ * PyTorch, or the toolkit's, and finds all functions. Returns false if there is none; then cupti is unchanged.
  */
-bool cupti_find(struct cupti_functions *cupti);
+bool cupti_find(struct cupti_functions *cupti, const char *path);
 
 /* Finds the address range of the library that has these functions. */
 bool cupti_range(const struct cupti_functions *cupti, uint64_t *begin, uint64_t *end);

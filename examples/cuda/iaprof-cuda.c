@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source of stall samples and kernel launches of CUDA programs, for `iaprof -s cuda -- PROGRAM`: sets the variable with
- * which the CUDA driver loads libiaprof-cuda.so into the program, and reads what that library sends.
+ * Source of stall samples and kernel launches of CUDA programs. For `iaprof -s cuda -- PROGRAM`, it sets the variable
+ * with which the CUDA driver loads libiaprof-cuda.so into the program; for `iaprof -s cuda -p PID`, it has iaprof load
+ * that library. It reads what the library sends.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -23,26 +28,34 @@
 #include "process.h"
 
 #define PROCESSES_MAX 256
+#define NETWORKS_MAX 16
 #define RANGE_VARIABLE "NVTX_INJECTION64_PATH"
+/* The copy of the library that iaprof makes in a process which does not see the file. */
+#define CUDA_COPY "/memfd:libiaprof-cuda.so"
 #define READ_INTERVAL (50u * 1000 * 1000)
 /* The library sends launches and code within this time, in ns. */
 #define BEHIND (500u * 1000 * 1000)
+/* At the end, the library sends what it has and gives CUPTI back: how often that is looked for, and how long. */
+#define END_PAUSE_US 10000
+#define END_PAUSES 150
 /* And executions: it asks CUPTI for them every quarter of a second. */
 #define TIMES_BEHIND (1500u * 1000 * 1000)
 
 struct cuda {
 	struct launches launches;
 	const char *library, *cupti;
-	uint64_t period, sleep, mode, time, launch_rate;
-	bool cubins, launches_taken, ranges, sampling;
+	uint64_t period, sleep, mode, time, launch_rate, sampling;
+	bool cubins, launches_taken, ranges;
 
 	const struct iaprof_host *host;
 	struct session session;
 	struct record_batch batch;
 	char library_path[PATH_MAX];
 	char socket_name[64];
-	int socket;
-	bool is_open;
+	int sockets[NETWORKS_MAX]; /* one in each network namespace of the programs */
+	struct stat networks[NETWORKS_MAX];
+	size_t socket_count;
+	bool is_attaching;
 	struct process *processes[PROCESSES_MAX];
 	size_t process_count, process_total;
 	uint64_t refused, lost_reported; /* lost_reported: lost launches that were reported */
@@ -50,6 +63,8 @@ struct cuda {
 	uint64_t last_read;
 };
 
+enum sampling_choice { SAMPLING_AUTO, SAMPLING_YES, SAMPLING_NO };
+static const char *const samplings[] = { "auto", "yes", "no", NULL };
 static const char *const modes[] = { "continuous", "serialized", NULL };
 static const char *const times[] = { "off", "all", NULL };
 
@@ -60,8 +75,11 @@ static const struct iaprof_option options[] = {
 		      .minimum = 1000000, .maximum = UINT64_C(10000000000), .unit = "ms"),
 	IAPROF_OPTION(struct cuda, mode, CHOICE, "mode", "continuous",
 		      "Serialized runs one kernel at a time, which is much slower", .choices = modes),
-	IAPROF_OPTION(struct cuda, sampling, BOOL, "sampling", "yes",
-		      "Sample stalls; no: if CUPTI's sampling slows the program's launches"),
+	IAPROF_OPTION(struct cuda, sampling, CHOICE, "sampling", "auto",
+		      "Sample stalls: auto, in programs that iaprof starts; yes, in running ones, too, which are "
+		      "slowed until "
+		      "they end, because CUPTI cannot end it; no, if it slows the program's launches",
+		      .choices = samplings),
 	IAPROF_OPTION(struct cuda, time, CHOICE, "time", "all",
 		      "Times of executions: of all kernels; off: only samples, which do not show how long kernels take",
 		      .choices = times),
@@ -98,23 +116,80 @@ static int find_library(struct cuda *cuda)
 	return 0;
 }
 
-static int open_socket(struct cuda *cuda)
+static int name_socket(struct cuda *cuda)
 {
-	const struct iaprof_host *host = cuda->host;
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	uint64_t random[2];
 	if (getrandom(random, sizeof random, 0) != sizeof random)
-		return host->fail(host, EIO, "cannot get a random number");
-	int length = snprintf(cuda->socket_name, sizeof cuda->socket_name, "iaprof-cuda-%016" PRIx64 "%016" PRIx64,
-			      random[0], random[1]);
-	memcpy(address.sun_path + 1, cuda->socket_name, (size_t)length);
-	cuda->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	cuda->is_open = cuda->socket >= 0;
-	if (!cuda->is_open ||
-	    bind(cuda->socket, (const struct sockaddr *)&address,
-		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length)) ||
-	    listen(cuda->socket, 128))
-		return host->fail(host, errno, "cannot open a socket: %s", strerror(errno));
+		return cuda->host->fail(cuda->host, EIO, "cannot get a random number");
+	snprintf(cuda->socket_name, sizeof cuda->socket_name, "iaprof-cuda-%016" PRIx64 "%016" PRIx64, random[0],
+		 random[1]);
+	return 0;
+}
+
+/* Returns a socket, or a negative errno. */
+static int listen_here(const char *name)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = strlen(name);
+	memcpy(address.sun_path + 1, name, length);
+	int opened = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (opened < 0)
+		return -errno;
+	if (!bind(opened, (const struct sockaddr *)&address,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) &&
+	    !listen(opened, 128))
+		return opened;
+	int error = errno;
+	close(opened);
+	return -error;
+}
+
+struct elsewhere {
+	const char *name;
+	int network, result;
+};
+
+/* On a thread of its own, which stays in that network namespace. */
+static void *listen_elsewhere(void *argument)
+{
+	struct elsewhere *elsewhere = argument;
+	elsewhere->result = setns(elsewhere->network, CLONE_NEWNET) ? -errno : listen_here(elsewhere->name);
+	return NULL;
+}
+
+/*
+ * Opens a socket in the network namespace of a process, unless there is one: abstract names are of a namespace, and a
+ * program in a container has its own. Returns 0 or a negative errno.
+ */
+static int open_socket(struct cuda *cuda, const char *namespace)
+{
+	pthread_t thread;
+	struct elsewhere elsewhere = { .name = cuda->socket_name };
+	struct stat *network = &cuda->networks[cuda->socket_count];
+	if (cuda->socket_count == NETWORKS_MAX)
+		return -E2BIG;
+	elsewhere.network = open(namespace, O_RDONLY | O_CLOEXEC);
+	if (elsewhere.network < 0 || fstat(elsewhere.network, network)) {
+		int error = errno;
+		if (elsewhere.network >= 0)
+			close(elsewhere.network);
+		return -error;
+	}
+	bool is_known = false;
+	for (size_t i = 0; i < cuda->socket_count && !is_known; i++)
+		is_known = cuda->networks[i].st_ino == network->st_ino && cuda->networks[i].st_dev == network->st_dev;
+	if (!is_known && !cuda->socket_count) {
+		elsewhere.result = listen_here(cuda->socket_name);
+	} else if (!is_known) {
+		int error = pthread_create(&thread, NULL, listen_elsewhere, &elsewhere);
+		elsewhere.result = -error;
+		if (!error)
+			pthread_join(thread, NULL);
+	}
+	close(elsewhere.network);
+	if (is_known || elsewhere.result < 0)
+		return elsewhere.result;
+	cuda->sockets[cuda->socket_count++] = elsewhere.result;
 	return 0;
 }
 
@@ -129,10 +204,22 @@ static int set_range_library(struct cuda *cuda)
 	return 0;
 }
 
+/* What the library is to do: see CUDA_VARIABLE. */
+static void write_settings(const struct cuda *cuda, bool has_stacks, char text[static CUDA_SETTINGS_SIZE])
+{
+	bool samples = cuda->sampling == SAMPLING_YES || (cuda->sampling == SAMPLING_AUTO && !cuda->is_attaching);
+	snprintf(text, CUDA_SETTINGS_SIZE, "%s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d %d %d %s",
+		 cuda->socket_name, cuda->period, cuda->sleep / 1000000, (unsigned)cuda->mode + 1,
+		 !cuda->launches_taken ? CUDA_LAUNCHES_NONE
+		 : has_stacks          ? CUDA_LAUNCHES_HOOK
+				       : CUDA_LAUNCHES_RING,
+		 cuda->launch_rate, cuda->cubins, samples, cuda->time != 0, cuda->cupti ? cuda->cupti : "");
+}
+
 static int set_environment(struct cuda *cuda, bool has_stacks)
 {
 	const struct iaprof_host *host = cuda->host;
-	char settings[192];
+	char settings[CUDA_SETTINGS_SIZE];
 	const char *other = getenv("CUDA_INJECTION64_PATH");
 	if (other && *other) {
 		host->log(host, IAPROF_LOG_WARNING,
@@ -140,25 +227,56 @@ static int set_environment(struct cuda *cuda, bool has_stacks)
 			  other);
 		return 0;
 	}
-	snprintf(settings, sizeof settings, "%s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d %d %d", cuda->socket_name,
-		 cuda->period, cuda->sleep / 1000000, (unsigned)cuda->mode + 1,
-		 !cuda->launches_taken ? CUDA_LAUNCHES_NONE
-		 : has_stacks          ? CUDA_LAUNCHES_HOOK
-				       : CUDA_LAUNCHES_RING,
-		 cuda->launch_rate, cuda->cubins, cuda->sampling, cuda->time != 0);
+	write_settings(cuda, has_stacks, settings);
 	int result = host->command_environment(host, CUDA_VARIABLE, settings, IAPROF_ENVIRONMENT_SET);
 	if (!result)
 		result = host->command_environment(host, "CUDA_INJECTION64_PATH", cuda->library_path,
 						   IAPROF_ENVIRONMENT_SET);
 	if (!result && cuda->ranges && has_stacks)
 		result = set_range_library(cuda);
-	if (!result && cuda->cupti)
-		result = host->command_environment(host, CUDA_CUPTI_VARIABLE, cuda->cupti, IAPROF_ENVIRONMENT_SET);
 	return result ? host->fail(host, result, "%s",
 				   result == -ENOENT
-					   ? "source cuda profiles a program that iaprof starts: give it after --"
+					   ? "source cuda profiles a program that iaprof starts (give it after --), or "
+					     "running ones (-p PID)"
 					   : "cannot set the program's environment")
 		      : 0;
+}
+
+/*
+ * Has the library loaded into the running programs. They call the driver through the runtime or by themselves, from
+ * their own code; memory functions are left out, because allocators may be built on them.
+ */
+static int attach(struct cuda *cuda, bool has_stacks)
+{
+	static const char calls[] =
+		"libcuda.so cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz cuGraphLaunch "
+		"cuGraphLaunch_ptsz cuStreamSynchronize cuEventQuery cuEventRecord cuCtxSynchronize;"
+		"libcudart.so cudaLaunchKernel cudaLaunchKernelExC cudaGraphLaunch cudaMemcpyAsync "
+		"cudaStreamSynchronize cudaDeviceSynchronize cudaEventQuery cudaEventRecord";
+	const struct iaprof_host *host = cuda->host;
+	const struct iaprof_target *target = host->target(host);
+	char settings[CUDA_SETTINGS_SIZE], network[64];
+	int result = 0;
+	write_settings(cuda, has_stacks, settings);
+	for (uint32_t i = 0; i < target->pid_count && !result; i++) {
+		const struct iaprof_injection injection = { .size = sizeof injection,
+							    .pid = target->pids[i],
+							    .library = cuda->library_path,
+							    .function = CUDA_ATTACH,
+							    .argument = settings,
+							    .api = "CUDA",
+							    .calls = calls };
+		snprintf(network, sizeof network, "/proc/%" PRIu32 "/ns/net", target->pids[i]);
+		result = open_socket(cuda, network);
+		result = result ? host->fail(host, result, "process %" PRIu32 ": its network namespace: %s",
+					     target->pids[i], strerror(-result))
+				: host->inject(host, &injection);
+	}
+	if (!result && cuda->sampling == SAMPLING_YES)
+		host->log(host, IAPROF_LOG_WARNING,
+			  "sampling=yes: CUPTI cannot end the sampling of a running program, whose launches are slower "
+			  "until it ends");
+	return result;
 }
 
 static void process_launch(void *context, const struct cuda_launch_event *event)
@@ -168,6 +286,18 @@ static void process_launch(void *context, const struct cuda_launch_event *event)
 		if (process_id(cuda->processes[i]) == event->pid)
 			return process_launched(cuda->processes[i], event);
 	cuda->session.unknown++;
+}
+
+static int file_mapped(const struct iaprof_host *host, void *instance, const struct iaprof_mapped_file *file)
+{
+	struct cuda *cuda = instance;
+	if (strncmp(file->path, CUDA_COPY, strlen(CUDA_COPY)) != 0)
+		return 0;
+	int result = launches_attach_copy(&cuda->launches, file);
+	if (result)
+		host->log(host, IAPROF_LOG_WARNING, "launches of process %" PRIu32 " have no stacks: %s", file->pid,
+			  strerror(-result));
+	return 0;
 }
 
 static int prepare(const struct iaprof_host *host, void *instance)
@@ -182,9 +312,13 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	if (!result)
 		result = record_batch_init(&cuda->batch, host);
 	if (!result)
-		result = open_socket(cuda);
+		result = name_socket(cuda);
 	if (result)
 		return result;
+	cuda->is_attaching = host->target(host)->scope == IAPROF_SCOPE_PIDS;
+	result = open_socket(cuda, "/proc/self/ns/net");
+	if (result)
+		return host->fail(host, result, "cannot open a socket: %s", strerror(-result));
 	snprintf(reason, sizeof reason, cuda->launches_taken ? "stacks=no" : "launches=no");
 	bool has_stacks = cuda->launches_taken && cuda->launches.stacks.user &&
 			  !launches_open(&cuda->launches, host, cuda->library_path, reason, sizeof reason);
@@ -194,13 +328,19 @@ static int prepare(const struct iaprof_host *host, void *instance)
 		host->log(host, IAPROF_LOG_WARNING, "launches have no stacks: %s", reason);
 		host->metadata(host, "launch stacks", "none: %s", reason);
 	}
-	return set_environment(cuda, has_stacks);
+	if (!cuda->is_attaching)
+		return set_environment(cuda, has_stacks);
+	/* A copy of the library in a container has another file to attach to. */
+	result = has_stacks ? host->on_mapped_file(host, file_mapped) : 0;
+	if (result)
+		return host->fail(host, result, "cannot learn of mapped files");
+	return attach(cuda, has_stacks);
 }
 
-static void accept_all(struct cuda *cuda)
+static void accept_from(struct cuda *cuda, int socket)
 {
 	for (int i = 0; i < 16; i++) {
-		int opened = accept4(cuda->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int opened = accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (opened < 0)
 			return;
 		if (cuda->process_count == PROCESSES_MAX) {
@@ -214,6 +354,12 @@ static void accept_all(struct cuda *cuda)
 			cuda->process_total++;
 		}
 	}
+}
+
+static void accept_all(struct cuda *cuda)
+{
+	for (size_t i = 0; i < cuda->socket_count; i++)
+		accept_from(cuda, cuda->sockets[i]);
 }
 
 static void report_losses(struct cuda *cuda)
@@ -281,12 +427,24 @@ static int start(const struct iaprof_host *host, void *instance)
 	return host->on_timer(host, READ_INTERVAL, timer);
 }
 
+/* Programs that go on send what they have, and have nothing more to do with us. */
+static void end_processes(struct cuda *cuda)
+{
+	for (size_t i = 0; i < cuda->process_count; i++)
+		process_finish(cuda->processes[i]);
+	for (int i = 0; i < END_PAUSES && cuda->process_count; i++) {
+		usleep(END_PAUSE_US);
+		read_all(cuda);
+	}
+}
+
 static int stop(const struct iaprof_host *host, void *instance)
 {
 	struct cuda *cuda = instance;
 	(void)host;
-	/* A ring holds 16 MiB, 4,096 records are read at a time, and the smallest has 24 bytes. */
-	for (int i = 0; i < 256; i++)
+	end_processes(cuda);
+	/* A ring holds 16 MiB, 65,536 records are read at a time, and the smallest has 24 bytes. */
+	for (int i = 0; i < 16; i++)
 		read_all(cuda);
 	return 0;
 }
@@ -303,8 +461,10 @@ static int finish(const struct iaprof_host *host, void *instance)
 		  cuda->process_total, cuda->session.samples, cuda->session.executions, cuda->session.launch_count,
 		  (uint64_t)sum.stacks.missing);
 	if (!cuda->process_total)
-		host->log(host, IAPROF_LOG_WARNING,
-			  "no CUDA program ran: the driver loads the library in cuInit() (is libcuda.so.1 there?)");
+		host->log(host, IAPROF_LOG_WARNING, "no CUDA program %s",
+			  cuda->is_attaching ? "was attached to"
+					     : "ran: the driver loads the library in cuInit() (is "
+					       "libcuda.so.1 there?)");
 	if (cuda->refused)
 		host->lost(host, "processes: too many at one time", 0, cuda->refused, 0, 0);
 	if (cuda->session.unkept)
@@ -325,8 +485,8 @@ static void destroy(const struct iaprof_host *host, void *instance)
 	range_frames_free(&cuda->session.ranges);
 	launches_close(&cuda->launches);
 	record_batch_free(&cuda->batch);
-	if (cuda->is_open)
-		close(cuda->socket);
+	for (size_t i = 0; i < cuda->socket_count; i++)
+		close(cuda->sockets[i]);
 }
 
 static const struct iaprof_plugin plugin = {

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH) and whose InitializeInjection() it
- * calls in cuInit(). It subscribes to CUPTI, samples PCs and counts launches, and sends all that to the plugin
- * (transport.h). If anything fails, the library does nothing more, and the program runs as without it.
+ * calls in cuInit(), or that iaprof loads into a running program, where it calls CUDA_ATTACH. It subscribes to CUPTI,
+ * samples PCs and counts launches, and sends all that to the plugin (transport.h), until the plugin closes its socket.
+ * If anything fails, the library does nothing more, and the program runs as without it.
  */
 #define _GNU_SOURCE
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cupti.h"
 #include "executions.h"
@@ -40,6 +44,12 @@
 #define EXIT_WAIT_SECONDS 5
 /* Number of calls after which the share of overlapping ones is judged. */
 #define CALLS_JUDGED 10000u
+/* How long the end of a profile waits for threads to leave their calls, and the program's end for that. */
+#define CALLS_WAIT_MS 2000
+/* After it, the plugin has read the ring. */
+#define RELEASE_SECONDS 5
+/* Contexts that existed before the library, and are to be sampled. */
+#define EARLIER_CONTEXTS_MAX 16
 /* Launches per second from which the cost of their times, 1 us each, is reported: 2 % of a thread. */
 #define MANY_LAUNCHES 20000
 
@@ -55,19 +65,31 @@ struct library {
 	pthread_mutex_t callbacks_lock;
 	bool has_callbacks, is_disabling;
 	uint32_t inside;      /* threads within a call */
+	uint64_t calls;       /* so far */
 	uint32_t captures;    /* of streams, in progress */
 	uint32_t overlapping; /* calls that began while another thread was within one */
 	bool is_overlap_reported, is_cost_reported;
 	uint32_t last_thread, alone; /* the last thread that made a call, and the number of its consecutive calls */
 
-	pthread_t reader;
-	pthread_mutex_t stop_lock;
+	/* Contexts in which the launching threads are: of those that existed before, nobody tells. */
+	cupti_context earlier[EARLIER_CONTEXTS_MAX];
+	uint32_t earlier_count, earlier_sampled;
+	bool is_attached; /* to a running program */
+
+	pthread_mutex_t stop_lock; /* for the next four */
 	pthread_cond_t stop;
-	bool is_stopping;
-	bool is_off; /* in a child that was forked, and after the end */
+	bool is_stopping; /* the program ends */
+	bool is_active;   /* there is a profile */
+	bool is_ending;   /* whose plugin is gone */
+	bool is_off;      /* nothing is done in callbacks */
+	bool is_forked;   /* CUDA does not work in this child */
 };
 /* The driver calls back without context; the library exists once in a process. */
-static struct library library;
+static struct library library = { .writer = WRITER_NONE,
+				  .launches.lock = PTHREAD_MUTEX_INITIALIZER,
+				  .callbacks_lock = PTHREAD_MUTEX_INITIALIZER,
+				  .stop_lock = PTHREAD_MUTEX_INITIALIZER,
+				  .is_off = true };
 
 static void module_loaded(const struct cupti_module_data *module)
 {
@@ -201,8 +223,12 @@ static void end_call(void)
 	if (!is_in_call)
 		return;
 	is_in_call = false;
-	bool is_alone = !__atomic_sub_fetch(&library.inside, 1, __ATOMIC_RELAXED) &&
-			__atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == launch_thread() &&
+	/* The begin may have been that of an earlier profile. */
+	uint32_t inside = __atomic_load_n(&library.inside, __ATOMIC_RELAXED);
+	while (inside && !__atomic_compare_exchange_n(&library.inside, &inside, inside - 1, true, __ATOMIC_RELAXED,
+						      __ATOMIC_RELAXED))
+		;
+	bool is_alone = inside <= 1 && __atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == launch_thread() &&
 			__atomic_load_n(&library.alone, __ATOMIC_RELAXED) >= CALLS_ALONE;
 	if (!is_alone || !__atomic_load_n(&library.is_disabling, __ATOMIC_RELAXED) ||
 	    pthread_mutex_trylock(&library.callbacks_lock))
@@ -247,6 +273,30 @@ static void handle_graph_call(enum graph_call call, const struct cupti_callback_
 		end_call();
 }
 
+/* On a launching thread; contexts are few, and each is noted once. */
+static void note_context(cupti_context context)
+{
+	uint32_t count = __atomic_load_n(&library.earlier_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < count; i++)
+		if (library.earlier[i] == context)
+			return;
+	if (!context || pthread_mutex_trylock(&library.callbacks_lock))
+		return;
+	if (library.earlier_count == count && count < EARLIER_CONTEXTS_MAX) {
+		library.earlier[count] = context;
+		__atomic_store_n(&library.earlier_count, count + 1, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&library.callbacks_lock);
+}
+
+static void sample_earlier_contexts(void)
+{
+	uint32_t count = __atomic_load_n(&library.earlier_count, __ATOMIC_ACQUIRE);
+	for (; library.earlier_sampled < count; library.earlier_sampled++)
+		if (!sampling_has(library.sampling, library.earlier[library.earlier_sampled]))
+			sampling_add(library.sampling, library.earlier[library.earlier_sampled]);
+}
+
 static void count_launch(uint32_t element_size, const struct cupti_callback_data *call)
 {
 	const struct cupti_memory_call *memory = call->parameters;
@@ -261,6 +311,8 @@ static void handle_launch(uint32_t element_size, const struct cupti_callback_dat
 {
 	if (call->site == CUPTI_SITE_ENTER) {
 		begin_call();
+		if (library.is_attached && library.is_sampling)
+			note_context(call->context);
 		is_captured = false;
 		is_undecided = __atomic_load_n(&library.captures, __ATOMIC_RELAXED);
 		if (!is_undecided)
@@ -314,7 +366,8 @@ static void wait_ms(uint64_t ms)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)ms * 1000000;
+	until.tv_sec += (time_t)(ms / 1000);
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	while (!library.is_stopping && !pthread_cond_timedwait(&library.stop, &library.stop_lock, &until))
@@ -391,16 +444,15 @@ static uint64_t weight_of(uint64_t since, uint64_t length, uint64_t random)
  * slices, which begin at random times, and a launch in a slice represents those since the previous slice. Samples are
  * read as often as CUPTI itself reads them: each time, there is a record for each instruction that was sampled.
  */
-static void *read_all(void *argument)
+static void read_all(void)
 {
 	uint64_t random = sampling_clock() | 1, slices_from = sampling_clock() + ALL_LAUNCHES_MS * 1000000ull;
 	uint64_t read_next = sampling_clock(), flush_next = read_next, counted_until = sampling_clock();
 	uint64_t length = SLICE_MS * 1000000ull; /* of a slice, on average */
 	bool has_slices = library.launches.mode != CUDA_LAUNCHES_NONE && library.launches.rate;
 	struct launch_rate rate = { 0 };
-	(void)argument;
 	pthread_mutex_lock(&library.stop_lock);
-	while (!library.is_stopping) {
+	while (!library.is_stopping && !writer_is_finished(&library.writer)) {
 		uint64_t interval = has_slices && sampling_clock() > slices_from ? interval_of(&rate) : 1;
 		uint64_t pause = SLICE_MS * (interval - 1);
 		random = random * 6364136223846793005ull + 1442695040888963407ull;
@@ -422,6 +474,7 @@ static void *read_all(void *argument)
 		pthread_mutex_unlock(&library.stop_lock);
 		report_overlap();
 		report_cost(&rate);
+		sample_earlier_contexts();
 		if (sampling_clock() >= flush_next) {
 			flush_next = sampling_clock() + READ_MS * 1000000ull;
 			executions_send(false);
@@ -435,21 +488,53 @@ static void *read_all(void *argument)
 		pthread_mutex_lock(&library.stop_lock);
 	}
 	pthread_mutex_unlock(&library.stop_lock);
-	return NULL;
+}
+
+/* Ends callbacks where no thread is within a call, if that comes soon: see end_call(). */
+static void unsubscribe(void)
+{
+	for (int i = 0; i < CALLS_WAIT_MS && __atomic_load_n(&library.has_callbacks, __ATOMIC_RELAXED) &&
+			(i < READ_MS || __atomic_load_n(&library.inside, __ATOMIC_RELAXED));
+	     i++)
+		usleep(1000);
+	pthread_mutex_lock(&library.callbacks_lock);
+	set_callbacks(false);
+	pthread_mutex_unlock(&library.callbacks_lock);
+	for (int i = 0; i < CALLS_WAIT_MS && __atomic_load_n(&library.inside, __ATOMIC_RELAXED); i++)
+		usleep(1000);
+	__atomic_store_n(&library.is_off, true, __ATOMIC_RELAXED);
+	(void)library.cupti.unsubscribe(library.subscriber);
+}
+
+/*
+ * The plugin reads no more: CUPTI is unsubscribed, but stays in the program. cuptiFinalize() would remove what is left
+ * of its cost, 30 ns for each kernel of a graph, but a program of PyTorch with CUDA graphs crashed when it was attached
+ * to again (CUPTI 13.0). Sampling goes on: CUPTI cannot end it in a running context.
+ */
+static void end_profile(void)
+{
+	skip_launches();
+	executions_stop();
+	sampling_read(library.sampling);
+	launch_counts_send(&library.launches);
+	writer_close(&library.writer);
+	unsubscribe();
 }
 
 static void at_exit(void)
 {
 	struct timespec until;
-	if (library.is_off)
-		return;
-	pthread_mutex_lock(&library.stop_lock);
-	library.is_stopping = true;
-	pthread_cond_signal(&library.stop);
-	pthread_mutex_unlock(&library.stop_lock);
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += EXIT_WAIT_SECONDS;
-	if (pthread_timedjoin_np(library.reader, NULL, &until))
+	pthread_mutex_lock(&library.stop_lock);
+	bool was_active = library.is_active && !library.is_forked;
+	library.is_stopping = true;
+	pthread_cond_broadcast(&library.stop);
+	while (was_active && library.is_active && !pthread_cond_timedwait(&library.stop, &library.stop_lock, &until))
+		;
+	was_active &= !library.is_active;
+	pthread_mutex_unlock(&library.stop_lock);
+	if (!was_active || library.is_off)
 		return;
 	executions_send(true);
 	sampling_end(library.sampling);
@@ -459,7 +544,7 @@ static void at_exit(void)
 
 static void in_child(void)
 {
-	library.is_off = true;
+	library.is_off = library.is_forked = true;
 }
 
 static void send_range(void)
@@ -500,74 +585,201 @@ static bool subscribe(void)
 	return true;
 }
 
-static bool start_reader(void)
+static void start_executions(void)
 {
-	sigset_t all, before;
+	int error = executions_start(&library.cupti, &library.writer, &library.launches, library.sampling);
+	if (error == CUPTI_NOT_COMPATIBLE && sampling_has(library.sampling, NULL))
+		writer_send_message(&library.writer, true,
+				    "kernels have no times: CUPTI goes on sampling after an earlier profile with "
+				    "sampling=yes, and refuses times then");
+	else if (error)
+		writer_send_message(&library.writer, true,
+				    "kernels have no times: cuptiActivityEnable failed (CUPTI error %d)", error);
+}
+
+/* Connects to the plugin and takes the settings. Returns false if there is none. */
+static bool take_settings(const char *settings)
+{
+	char name[96], cupti[CUDA_SETTINGS_SIZE] = "";
+	_Static_assert(CUDA_SETTINGS_SIZE == 1024, "%1023[^\n]");
+	if (!settings ||
+	    sscanf(settings, "%95s %u %u %u %u %u %u %u %u %1023[^\n]", name, &library.settings.period,
+		   &library.settings.sleep, &library.settings.mode, &library.launches.mode, &library.launches.rate,
+		   &library.take_cubins, &library.is_sampling, &library.takes_times, cupti) < 9)
+		return false;
+	/* Of the time since the last profile. */
+	if (library.sampling)
+		sampling_read(library.sampling);
+	if (!writer_open(&library.writer, name, sampling_clock()))
+		return false;
+	if (library.cupti.subscribe || cupti_find(&library.cupti, cupti))
+		return true;
+	writer_send_message(&library.writer, true,
+			    "the program is not profiled: no libcupti.so found (set cupti=, or " CUDA_CUPTI_VARIABLE
+			    ")");
+	return false;
+}
+
+/* After CUPTI was loaded, so that the handler runs before CUPTI's own. */
+static void handle_exit(void)
+{
+	atexit(at_exit);
+}
+
+/* Returns false if nothing is profiled; the reason was sent. */
+static bool begin_profile(const char *settings)
+{
+	library.launches.writer = &library.writer;
+	if (!take_settings(settings))
+		return false;
+	if (library.sampling)
+		sampling_resume(library.sampling);
+	else
+		library.sampling = sampling_new(&library.cupti, &library.writer, &library.settings);
+	if (!library.sampling)
+		return false;
+	launch_counts_announce(&library.launches);
+	send_range();
+	/* Of calls whose end was not seen. */
+	library.inside = library.captures = 0;
+	library.has_callbacks = false;
+	__atomic_store_n(&library.is_off, false, __ATOMIC_RELAXED);
+	if (!subscribe())
+		return false;
+	if (library.takes_times)
+		start_executions();
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, handle_exit);
+	iaprof_cuda_launched(0, 0, 0, NULL);
+	return true;
+}
+
+/* The last thing that a profile's thread does with the library's state. */
+static void set_inactive(void)
+{
+	pthread_mutex_lock(&library.stop_lock);
+	library.is_active = false;
+	pthread_cond_broadcast(&library.stop);
+	pthread_mutex_unlock(&library.stop_lock);
+}
+
+static void initialize(void)
+{
 	pthread_condattr_t clock;
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	pthread_cond_init(&library.stop, &clock);
 	pthread_condattr_destroy(&clock);
+	pthread_atfork(NULL, NULL, in_child);
+}
+
+/* Returns whether the caller may begin a profile. */
+static bool set_active(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, initialize);
+	pthread_mutex_lock(&library.stop_lock);
+	bool may = !library.is_active && !library.is_stopping && !library.is_forked;
+	library.is_active |= may;
+	library.is_ending &= !may;
+	pthread_mutex_unlock(&library.stop_lock);
+	return may;
+}
+
+/* To a plugin whose profile cannot begin. */
+static void refuse(const char *settings)
+{
+	static struct writer other = WRITER_NONE;
+	char name[96];
+	if (sscanf(settings, "%95s", name) != 1 || !writer_open(&other, name, sampling_clock()))
+		return;
+	writer_send_message(&other, true, "the program is not profiled: another iaprof profiles it");
+	writer_close(&other);
+}
+
+/* Waits for the end of the profile before, if its plugin is gone already. Returns whether there is none. */
+static bool wait_for_end(void)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += EXIT_WAIT_SECONDS;
+	pthread_mutex_lock(&library.stop_lock);
+	while (library.is_active && (library.is_ending || writer_is_finished(&library.writer)) &&
+	       !pthread_cond_timedwait(&library.stop, &library.stop_lock, &until))
+		;
+	pthread_mutex_unlock(&library.stop_lock);
+	return set_active();
+}
+
+/* Until the plugin or the program ends. settings: those of a profile to begin; NULL: it has begun. */
+static void *run_profile(void *settings)
+{
+	bool has_begun = !settings || begin_profile(settings);
+	free(settings);
+	if (!has_begun)
+		writer_close(&library.writer);
+	else
+		read_all();
+	pthread_mutex_lock(&library.stop_lock);
+	library.is_ending = true;
+	pthread_mutex_unlock(&library.stop_lock);
+	if (has_begun && !library.is_stopping)
+		end_profile();
+	set_inactive();
+	if (!library.is_stopping) {
+		sleep(RELEASE_SECONDS);
+		writer_release(&library.writer);
+	}
+	return NULL;
+}
+
+static void *wait_and_run_profile(void *settings)
+{
+	if (wait_for_end())
+		return run_profile(settings);
+	refuse(settings);
+	free(settings);
+	return NULL;
+}
+
+static bool start_thread(void *(*run)(void *), char *settings)
+{
+	sigset_t all, before;
+	pthread_t thread;
 	/* The program's handlers run on its own threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	bool done = !pthread_create(&library.reader, NULL, read_all, NULL);
+	bool done = !pthread_create(&thread, NULL, run, settings);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (done)
-		pthread_setname_np(library.reader, "iaprof-cuda");
-	return done;
-}
-
-static void start_executions(void)
-{
-	int error = executions_start(&library.cupti, &library.writer, &library.launches);
-	if (error)
-		writer_send_message(&library.writer, true,
-				    "kernels have no times: cuptiActivityEnable failed (CUPTI error %d)", error);
-}
-
-static void start(void)
-{
-	char name[96];
-	const char *settings = getenv(CUDA_VARIABLE);
-	if (!settings ||
-	    sscanf(settings, "%95s %u %u %u %u %u %u %u %u", name, &library.settings.period, &library.settings.sleep,
-		   &library.settings.mode, &library.launches.mode, &library.launches.rate, &library.take_cubins,
-		   &library.is_sampling, &library.takes_times) != 9)
-		return;
-	if (!writer_open(&library.writer, name, sampling_clock()))
-		return;
-	library.launches.writer = &library.writer;
-	if (!cupti_find(&library.cupti))
-		return writer_send_message(&library.writer, true,
-					   "the program is not profiled: no libcupti.so found (set " CUDA_CUPTI_VARIABLE
-					   ")");
-	library.sampling = sampling_new(&library.cupti, &library.writer, &library.settings);
-	if (!library.sampling)
-		return;
-	send_range();
-	if (!subscribe())
-		return;
-	if (library.takes_times)
-		start_executions();
-	if (!start_reader()) {
-		library.is_off = true;
-		(void)library.cupti.unsubscribe(library.subscriber);
-		return;
+	if (done) {
+		pthread_setname_np(thread, "iaprof-cuda");
+		pthread_detach(thread);
 	}
-	iaprof_cuda_launched(0, 0, 0, NULL);
-	atexit(at_exit);
-	pthread_atfork(NULL, NULL, in_child);
+	return done;
 }
 
 EXPORT int InitializeInjection(void)
 {
-	static bool is_started;
-	if (!__atomic_exchange_n(&is_started, true, __ATOMIC_RELAXED)) {
-		pthread_mutex_init(&library.launches.lock, NULL);
-		pthread_mutex_init(&library.callbacks_lock, NULL);
-		pthread_mutex_init(&library.stop_lock, NULL);
-		start();
+	if (!getenv(CUDA_VARIABLE) || !set_active())
+		return 1;
+	if (!begin_profile(getenv(CUDA_VARIABLE))) {
+		writer_close(&library.writer);
+		set_inactive();
+	} else if (!start_thread(run_profile, NULL)) {
+		end_profile();
+		set_inactive();
 	}
 	return 1;
+}
+
+EXPORT void iaprof_cuda_attach(const char *settings)
+{
+	bool may = set_active();
+	char *copy = strdup(settings);
+	library.is_attached = true;
+	if (copy && start_thread(may ? run_profile : wait_and_run_profile, copy))
+		return;
+	free(copy);
+	if (may)
+		set_inactive();
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "launch_counts.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -54,6 +55,14 @@ static struct kernel *find_kernel(struct launch_counts *counts, const char *symb
 	return NULL;
 }
 
+static bool send_kernel(struct launch_counts *counts, const struct kernel *kernel)
+{
+	struct cuda_kernel record = { .id = kernel->id, .length = (uint32_t)strnlen(kernel->name, CUDA_NAME_MAX) };
+	record.header.size = (uint32_t)sizeof record + ((record.length + 7) & ~7u);
+	record.header.type = CUDA_RECORD_KERNEL;
+	return writer_put(counts->writer, &record, sizeof record, kernel->name, record.length, CUDA_DROP_RECORDS, 1);
+}
+
 static struct kernel *add_kernel(struct launch_counts *counts, const char *symbol)
 {
 	size_t slot;
@@ -62,11 +71,7 @@ static struct kernel *add_kernel(struct launch_counts *counts, const char *symbo
 	struct kernel *known = find_kernel(counts, symbol, &slot);
 	if (!known && counts->kernel_count < LAUNCH_KERNELS_MAX && (made = calloc(1, sizeof *made))) {
 		*made = (struct kernel){ .symbol = symbol, .name = strdup(symbol), .id = counts->kernel_count + 1 };
-		struct cuda_kernel record = { .id = made->id, .length = (uint32_t)strnlen(symbol, CUDA_NAME_MAX) };
-		record.header.size = (uint32_t)sizeof record + ((record.length + 7) & ~7u);
-		record.header.type = CUDA_RECORD_KERNEL;
-		if (made->name &&
-		    writer_put(counts->writer, &record, sizeof record, symbol, record.length, CUDA_DROP_RECORDS, 1)) {
+		if (made->name && send_kernel(counts, made)) {
 			counts->kernel_count++;
 			__atomic_store_n(&counts->kernels[slot], made, __ATOMIC_RELEASE);
 		} else {
@@ -77,6 +82,22 @@ static struct kernel *add_kernel(struct launch_counts *counts, const char *symbo
 	}
 	pthread_mutex_unlock(&counts->lock);
 	return known ? known : made;
+}
+
+void launch_counts_announce(struct launch_counts *counts)
+{
+	pthread_mutex_lock(&counts->lock);
+	struct kernel **known = calloc(counts->kernel_count + 1, sizeof *known);
+	for (size_t i = 0; known && i < 2 * LAUNCH_KERNELS_MAX; i++)
+		if (counts->kernels[i]) {
+			counts->kernels[i]->count = 0;
+			known[counts->kernels[i]->id - 1] = counts->kernels[i];
+		}
+	/* Ids ascend: without one of them, the plugin refuses those after it. */
+	for (uint32_t i = 0; known && i < counts->kernel_count && send_kernel(counts, known[i]); i++)
+		;
+	pthread_mutex_unlock(&counts->lock);
+	free(known);
 }
 
 /* A thread's choice of launches. */

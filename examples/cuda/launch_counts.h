@@ -32,6 +32,9 @@ struct launch_counts {
 __attribute__((visibility("default"))) void iaprof_cuda_launched(uint64_t kernel, uint64_t count, uint64_t correlation,
 								 const struct thread_ranges *ranges);
 
+/* Sends the kernels that are known from an earlier plugin to a new one. While launches are not counted. */
+void launch_counts_announce(struct launch_counts *counts);
+
 /* Counts a launch of the calling thread, by CUPTI's pointer to the kernel's name. */
 void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation);
 /* Counts a launch of a graph, CUDA_GRAPHS, of which there are fewer: their stacks are chosen by their own rate. */

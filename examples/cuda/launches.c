@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <bpf/support.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,13 +50,34 @@ static int load(struct launches *launches, const struct iaprof_host *host)
 	return load(launches, host);
 }
 
-static int attach(struct launches *launches, const char *library)
+/* Returns NULL with errno set on failure. */
+static struct bpf_link *attach_to(struct launches *launches, const char *library)
 {
 	struct cuda_bpf *skeleton = launches->skeleton;
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .func_name = "iaprof_cuda_launched");
 	struct bpf_program *program =
 		launches->stacks.use_tables ? skeleton->progs.launched_by_tables : skeleton->progs.launched;
-	skeleton->links.launched = bpf_program__attach_uprobe_opts(program, -1, library, 0, &options);
+	return bpf_program__attach_uprobe_opts(program, -1, library, 0, &options);
+}
+
+int launches_attach_copy(struct launches *launches, const struct iaprof_mapped_file *file)
+{
+	char path[96];
+	if (!launches->ring || launches->copy_count == CUDA_COPIES_MAX)
+		return launches->ring ? -E2BIG : 0;
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, file->pid, file->start,
+		 file->start + file->length);
+	struct bpf_link *link = attach_to(launches, path);
+	if (!link)
+		return -errno;
+	launches->copies[launches->copy_count++] = link;
+	return 0;
+}
+
+static int attach(struct launches *launches, const char *library)
+{
+	struct cuda_bpf *skeleton = launches->skeleton;
+	skeleton->links.launched = attach_to(launches, library);
 	if (!skeleton->links.launched)
 		return -errno;
 	launches->ring = ring_buffer__new(bpf_map__fd(skeleton->maps.launches), take_event, launches, NULL);
@@ -98,6 +120,8 @@ struct cuda_processor launches_sum(const struct launches *launches)
 
 void launches_close(struct launches *launches)
 {
+	for (size_t i = 0; i < launches->copy_count; i++)
+		bpf_link__destroy(launches->copies[i]);
 	ring_buffer__free(launches->ring);
 	stack_reader_free(&launches->stacks);
 	cpu_table_unmap(&launches->processors);

@@ -7,6 +7,8 @@
 
 #include "launch.h"
 
+#define CUDA_COPIES_MAX 64
+
 struct cuda_bpf;
 struct ring_buffer;
 
@@ -18,6 +20,8 @@ struct launches {
 	struct cuda_bpf *skeleton;
 	struct ring_buffer *ring;
 	struct cpu_table processors;
+	struct bpf_link *copies[CUDA_COPIES_MAX]; /* attached to copies of the library */
+	size_t copy_count;
 	launches_take *take;
 	void *context;
 };
@@ -28,6 +32,8 @@ struct launches {
  */
 int launches_open(struct launches *launches, const struct iaprof_host *host, const char *library, char *reason,
 		  size_t size);
+/* Attaches to a copy of the library in a process, too. Returns 0 or a negative errno. */
+int launches_attach_copy(struct launches *launches, const struct iaprof_mapped_file *file);
 /* Calls take for each launch that has come. */
 void launches_read(struct launches *launches);
 /* Returns what was counted so far. */

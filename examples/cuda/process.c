@@ -18,7 +18,8 @@
 #include "stall_words.h"
 
 #define MACHINE_CUDA 190 /* EM_CUDA in elf.h */
-#define RECORDS_AT_ONCE 4096
+/* 1.3 million a second, with the interval of reads. */
+#define RECORDS_AT_ONCE 65536
 #define MESSAGES_AT_ONCE 64
 #define NUMBERS_MAX 65536u
 #define MODULES_MAX 65536u
@@ -32,6 +33,7 @@
 struct module {
 	uint32_t module, object;
 	uint64_t crc;
+	uint64_t time; /* of its CODE_OBJECT record, before which no kernel of it is announced */
 };
 
 /* A launched kernel, with the stack of its last launch, which launches that are counted at the end get, too. */
@@ -78,6 +80,11 @@ struct process *process_new(struct session *session, int socket)
 	process->started = session->host->clock(session->host);
 	process->graphs = (struct graph_executions){ .session = session, .pid = process->pid };
 	return process;
+}
+
+void process_finish(struct process *process)
+{
+	(void)shutdown(process->socket, SHUT_WR);
 }
 
 uint32_t process_id(const struct process *process)
@@ -164,6 +171,7 @@ static void add_cubin(struct process *process, const struct cuda_cubin *cubin, i
 						    .path = record_batch_text(session->batch, path) };
 	if (cubin->time < object.header.time)
 		object.header.time = cubin->time;
+	process->modules.items[process->modules.count - 1].time = object.header.time;
 	session_send(session, &object);
 }
 
@@ -257,16 +265,16 @@ static void take_reason(struct session *session, const struct cuda_reason *recor
 	session_send(session, &reason);
 }
 
-/* Announces a kernel by its name: CUPTI states no address. Returns its id. */
-static uint32_t add_kernel(struct process *process, uint32_t code_object, uint32_t name)
+/* Announces a kernel by its name: CUPTI states no address. module: that of its code, or NULL. Returns its id. */
+static uint32_t add_kernel(struct process *process, const struct module *module, uint32_t name)
 {
 	struct session *session = process->session;
 	struct iaprof_record_kernel kernel = { .header = session_header(session, IAPROF_RECORD_KERNEL, sizeof kernel),
 					       .id = ++session->next_kernel,
-					       .code_object = code_object,
+					       .code_object = module ? module->object : 0,
 					       .pid = process->pid,
 					       .name = name };
-	kernel.header.time = process->started;
+	kernel.header.time = module ? module->time : process->started;
 	session_send(session, &kernel);
 	return kernel.id;
 }
@@ -274,17 +282,17 @@ static uint32_t add_kernel(struct process *process, uint32_t code_object, uint32
 static void take_function(struct process *process, const struct cuda_function *record, const char *text)
 {
 	struct session *session = process->session;
-	uint32_t object = 0;
+	const struct module *found = NULL;
 	if (record->id != process->functions.count + 1 || record->id > NUMBERS_MAX ||
 	    !array_reserve(&process->functions, record->id)) {
 		session->unknown++;
 		return;
 	}
-	for (size_t i = process->modules.count; i-- > 0 && !object;)
+	for (size_t i = process->modules.count; i-- > 0 && !found;)
 		if (process->modules.items[i].crc == record->crc)
-			object = process->modules.items[i].object;
+			found = &process->modules.items[i];
 	process->functions.items[process->functions.count++] =
-		add_kernel(process, object, text_of(session, text, record->length));
+		add_kernel(process, found, text_of(session, text, record->length));
 }
 
 static enum launched_kind kind_of(const char *name, uint32_t length)
@@ -305,7 +313,7 @@ static void take_kernel(struct process *process, const struct cuda_kernel *recor
 		return;
 	}
 	process->launched.items[process->launched.count++] =
-		(struct launched){ .kernel = add_kernel(process, 0, text_of(session, text, record->length)),
+		(struct launched){ .kernel = add_kernel(process, NULL, text_of(session, text, record->length)),
 				   .kind = kind_of(text, record->length) };
 }
 

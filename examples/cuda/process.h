@@ -68,6 +68,8 @@ bool process_read(struct process *process);
 uint32_t process_id(const struct process *process);
 /* Takes the executions in graphs that have waited for launches_read(). */
 void process_settle(struct process *process);
+/* Has the library send what it has and close its socket. */
+void process_finish(struct process *process);
 void process_launched(struct process *process, const struct cuda_launch_event *event);
 void process_free(struct process *process);
 

@@ -39,8 +39,11 @@ struct sampling {
 	pthread_mutex_t lock;
 	struct context *contexts[CONTEXTS_MAX]; /* CUPTI keeps addresses in them */
 	size_t count;
-	size_t reason_count;        /* CUPTI's indexes are below it, and unstated has it; 0: not known yet */
-	uint64_t devices;           /* bit n: device n was sent */
+	size_t reason_count; /* CUPTI's indexes are below it, and unstated has it; 0: not known yet */
+	bool has_reasons;    /* they were sent */
+	uint64_t devices;    /* bit n: device n was sent; atomic */
+	int (*read_name)(char *name, int size, int device); /* of the driver; NULL: not found */
+	int (*read_address)(char *address, int size, int device);
 	struct function *functions; /* id - 1 */
 	uint32_t function_count;
 	uint32_t *index; /* open hash table of ids, 2 * FUNCTIONS_MAX */
@@ -65,6 +68,11 @@ struct sampling *sampling_new(const struct cupti_functions *cupti, struct writer
 				       .lock = PTHREAD_MUTEX_INITIALIZER,
 				       .functions = calloc(FUNCTIONS_MAX, sizeof *sampling->functions),
 				       .index = calloc(2 * FUNCTIONS_MAX, sizeof *sampling->index) };
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	if (driver) {
+		*(void **)&sampling->read_name = dlsym(driver, "cuDeviceGetName");
+		*(void **)&sampling->read_address = dlsym(driver, "cuDeviceGetPCIBusId");
+	}
 	if (sampling->functions && sampling->index)
 		return sampling;
 	free(sampling->functions);
@@ -107,22 +115,16 @@ static void send_named(struct sampling *sampling, uint32_t type, uint32_t number
 	writer_put(sampling->writer, &record, sizeof record, text, record.length, CUDA_DROP_RECORDS, 1);
 }
 
-/* Sends a device's bus address and name, from the driver that is loaded. */
-static void send_device(struct sampling *sampling, uint32_t device)
+void sampling_announce(struct sampling *sampling, uint32_t device)
 {
-	if (device >= 64 || sampling->devices & (uint64_t)1 << device)
+	uint64_t bit = device < 64 ? (uint64_t)1 << device : 0;
+	if (!bit || __atomic_load_n(&sampling->devices, __ATOMIC_RELAXED) & bit ||
+	    __atomic_fetch_or(&sampling->devices, bit, __ATOMIC_RELAXED) & bit)
 		return;
-	sampling->devices |= (uint64_t)1 << device;
 	char address[64] = "-", name[256] = "CUDA device", text[sizeof address + sizeof name];
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-	int (*read_name)(char *, int, int) = NULL, (*read_address)(char *, int, int) = NULL;
-	if (driver) {
-		*(void **)&read_name = dlsym(driver, "cuDeviceGetName");
-		*(void **)&read_address = dlsym(driver, "cuDeviceGetPCIBusId");
-	}
-	if (read_name)
-		(void)read_name(name, sizeof name, (int)device);
-	if (read_address && read_address(address, sizeof address, (int)device))
+	if (sampling->read_name)
+		(void)sampling->read_name(name, sizeof name, (int)device);
+	if (sampling->read_address && sampling->read_address(address, sizeof address, (int)device))
 		strcpy(address, "-");
 	name[sizeof name - 1] = address[sizeof address - 1] = '\0';
 	snprintf(text, sizeof text, "%s %s", address, name);
@@ -182,8 +184,9 @@ static const char *begin(struct sampling *sampling, struct context *context, int
 	*error = sampling->cupti->sampling_enable(&parameters);
 	if (*error)
 		return "cuptiPCSamplingEnable";
-	if (!sampling->reason_count)
+	if (!sampling->has_reasons)
 		sampling->reason_count = read_reasons(sampling, context->handle);
+	sampling->has_reasons = sampling->reason_count;
 	const char *failed = sampling->reason_count ? NULL : "cuptiPCSamplingGetStallReasons";
 	if (!failed && (!make_data(&context->data, PCS_MAX, sampling->reason_count) ||
 			!make_data(&context->configured, PCS_MAX, sampling->reason_count)))
@@ -218,7 +221,7 @@ static const char *add_context(struct sampling *sampling, cupti_context handle, 
 	*context = (struct context){ .handle = handle, .read = sampling_clock() };
 	if (sampling->cupti->device(handle, &context->device))
 		context->device = 0;
-	send_device(sampling, context->device);
+	sampling_announce(sampling, context->device);
 	const char *failed = begin(sampling, context, error);
 	if (failed)
 		free_context(context);
@@ -383,6 +386,34 @@ static void end_context(struct sampling *sampling, struct context *context)
 	if (!sampling->cupti->sampling_disable(&parameters))
 		send_data(sampling, context, &context->configured, sampling_clock());
 	free_context(context);
+}
+
+void sampling_resume(struct sampling *sampling)
+{
+	pthread_mutex_lock(&sampling->lock);
+	/* The writer is closed, or what it gets now is not counted. */
+	for (uint32_t i = 0; i < sampling->function_count; i++)
+		free(sampling->functions[i].name);
+	sampling->function_count = 0;
+	memset(sampling->index, 0, 2 * FUNCTIONS_MAX * sizeof *sampling->index);
+	sampling->devices = 0;
+	sampling->has_reasons = false;
+	for (size_t i = 0; i < sampling->count; i++) {
+		sampling_announce(sampling, sampling->contexts[i]->device);
+		if (!sampling->has_reasons)
+			sampling->has_reasons = read_reasons(sampling, sampling->contexts[i]->handle);
+	}
+	pthread_mutex_unlock(&sampling->lock);
+}
+
+bool sampling_has(struct sampling *sampling, cupti_context context)
+{
+	bool found = false;
+	pthread_mutex_lock(&sampling->lock);
+	for (size_t i = 0; i < sampling->count && !found; i++)
+		found = !context || sampling->contexts[i]->handle == context;
+	pthread_mutex_unlock(&sampling->lock);
+	return found;
 }
 
 void sampling_remove(struct sampling *sampling, cupti_context handle)

@@ -10,18 +10,22 @@
 #include <stdint.h>
 
 /*
- * In the environment of the program: "NAME PERIOD SLEEP MODE HOOK RATE CUBINS SAMPLING TIME", numbers in decimal. HOOK:
+ * In the environment of a program that iaprof starts, and the argument of CUDA_ATTACH in one that runs already: "NAME
+ * PERIOD SLEEP MODE HOOK RATE CUBINS SAMPLING TIME", numbers in decimal, and the path of CUPTI, if it is stated. HOOK:
  * enum cuda_launches. Each thread calls the hook at most about RATE times a second; 0: at each launch. TIME: 1 if the
  * times of all executions are sent.
  */
 #define CUDA_VARIABLE "IAPROF_CUDA"
+#define CUDA_SETTINGS_SIZE 1024u
+/* Function of the library: begins, returns at once, and ends when the plugin closes its socket. */
+#define CUDA_ATTACH "iaprof_cuda_attach"
 enum cuda_launches {
 	CUDA_LAUNCHES_RING = 0, /* counted in the ring, without stacks */
 	CUDA_LAUNCHES_HOOK = 1, /* a BPF program is attached to iaprof_cuda_launched() */
 	CUDA_LAUNCHES_NONE = 2
 };
 
-/* A path: this CUPTI and no other. */
+/* A path, instead of that of the settings: this CUPTI and no other. */
 #define CUDA_CUPTI_VARIABLE "IAPROF_CUDA_CUPTI"
 
 #define CUDA_MAGIC 0x32616475630a0d00ull

@@ -4,6 +4,7 @@
 #include "writer.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,25 +47,25 @@ static int connect_to(const char *name)
 	return -1;
 }
 
-/* Returns the ring's descriptor, and maps it; -1 if that is impossible. */
-static int make_ring(struct writer *writer)
+/* Makes the ring, once. Returns false if that is impossible. */
+static bool make_ring(struct writer *writer)
 {
 	size_t size = CUDA_RING_HEAD_SIZE + CUDA_RING_SIZE;
-	int descriptor = memfd_create("iaprof-cuda", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (descriptor < 0)
-		return -1;
+	if (writer->ring)
+		return true;
+	int file = memfd_create("iaprof-cuda", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	void *memory = MAP_FAILED;
-	if (!ftruncate(descriptor, (off_t)size) &&
-	    !fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	if (file >= 0 && !ftruncate(file, (off_t)size) &&
+	    !fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (memory == MAP_FAILED) {
-		close(descriptor);
-		return -1;
+		if (file >= 0)
+			close(file);
+		return false;
 	}
 	writer->ring = memory;
-	writer->ring->magic = CUDA_MAGIC;
-	writer->ring->size = CUDA_RING_SIZE;
-	return descriptor;
+	writer->file = file;
+	return true;
 }
 
 bool writer_open(struct writer *writer, const char *name, uint64_t time)
@@ -72,18 +73,47 @@ bool writer_open(struct writer *writer, const char *name, uint64_t time)
 	struct cuda_hello hello = {
 		.magic = CUDA_MAGIC, .type = CUDA_HELLO, .ring_size = CUDA_RING_SIZE, .time = time
 	};
-	*writer = (struct writer){ .lock = PTHREAD_MUTEX_INITIALIZER, .socket = connect_to(name) };
-	int ring = writer->socket < 0 ? -1 : make_ring(writer);
-	bool done = ring >= 0 && send_descriptor(writer->socket, &hello, sizeof hello, ring);
-	if (ring >= 0)
-		close(ring);
-	if (done)
-		return true;
-	if (writer->ring)
-		munmap(writer->ring, CUDA_RING_HEAD_SIZE + CUDA_RING_SIZE);
+	int opened = connect_to(name);
+	if (opened < 0)
+		return false;
+	pthread_mutex_lock(&writer->lock);
+	bool done = make_ring(writer);
+	if (done) {
+		*writer->ring = (struct cuda_ring){ .magic = CUDA_MAGIC, .size = CUDA_RING_SIZE };
+		writer->head = 0;
+		done = send_descriptor(opened, &hello, sizeof hello, writer->file);
+	}
+	writer->is_open = done;
+	writer->socket = done ? opened : -1;
+	pthread_mutex_unlock(&writer->lock);
+	if (!done)
+		close(opened);
+	return done;
+}
+
+bool writer_is_finished(const struct writer *writer)
+{
+	struct pollfd end = { .fd = writer->socket, .events = POLLRDHUP };
+	return poll(&end, 1, 0) > 0;
+}
+
+void writer_close(struct writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	writer->is_open = false;
 	if (writer->socket >= 0)
 		close(writer->socket);
-	return false;
+	writer->socket = -1;
+	pthread_mutex_unlock(&writer->lock);
+}
+
+void writer_release(struct writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	if (!writer->is_open && writer->ring)
+		(void)fallocate(writer->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+				CUDA_RING_HEAD_SIZE + CUDA_RING_SIZE);
+	pthread_mutex_unlock(&writer->lock);
 }
 
 void writer_drop(struct writer *writer, enum cuda_drop kind, uint64_t count)
@@ -107,8 +137,9 @@ bool writer_put(struct writer *writer, const void *record, size_t size, const vo
 	static const char zeros[8];
 	size_t padding = -length & 7;
 	pthread_mutex_lock(&writer->lock);
-	uint64_t used = writer->head - __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE);
-	bool fits = used <= CUDA_RING_SIZE && size + length + padding <= CUDA_RING_SIZE - used;
+	bool is_open = writer->is_open;
+	uint64_t used = is_open ? writer->head - __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) : 0;
+	bool fits = is_open && used <= CUDA_RING_SIZE && size + length + padding <= CUDA_RING_SIZE - used;
 	if (fits) {
 		copy_to_ring(writer, record, size);
 		copy_to_ring(writer, text, length);
@@ -116,7 +147,7 @@ bool writer_put(struct writer *writer, const void *record, size_t size, const vo
 		__atomic_store_n(&writer->ring->head, writer->head, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&writer->lock);
-	if (!fits) {
+	if (is_open && !fits) {
 		writer_drop(writer, CUDA_DROP_RECORDS, 1);
 		if (kind != CUDA_DROP_RECORDS)
 			writer_drop(writer, kind, weight);
@@ -139,6 +170,8 @@ void writer_send_message(struct writer *writer, bool is_error, const char *forma
 
 void writer_send_cubin(struct writer *writer, const struct cuda_cubin *cubin, const void *bytes)
 {
+	if (!writer->is_open)
+		return;
 	int descriptor = memfd_create("iaprof-cubin", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	uint64_t done = 0;
 	while (descriptor >= 0 && done < cubin->size) {

@@ -9,15 +9,28 @@
 
 #include "transport.h"
 
+/* Initialise with WRITER_NONE. */
 struct writer {
 	pthread_mutex_t lock;
+	bool is_open; /* what is written is dropped otherwise */
 	int socket;
+	int file; /* of the ring, which is kept for the next plugin */
 	struct cuda_ring *ring;
 	uint64_t head;
 };
+#define WRITER_NONE                                                                                                    \
+	{                                                                                                              \
+		.lock = PTHREAD_MUTEX_INITIALIZER, .socket = -1, .file = -1                                            \
+	}
 
-/* Connects to the plugin. Returns false if there is none: the writer is then not to be used. */
+/* Connects to a plugin. Returns false if there is none. The writer is not open. */
 bool writer_open(struct writer *writer, const char *name, uint64_t time);
+/* Returns whether the plugin reads no more. Does not wait. */
+bool writer_is_finished(const struct writer *writer);
+/* Disconnects. What is written then is dropped. */
+void writer_close(struct writer *writer);
+/* Gives the ring's memory back unless another plugin was connected: when the one before has read it. */
+void writer_release(struct writer *writer);
 
 /* Appends a record and its text, or counts the drop: one record and weight of this kind. */
 bool writer_put(struct writer *writer, const void *record, size_t size, const void *text, size_t length,

@@ -367,6 +367,117 @@ def a_program_must_be_given():
     assert outcome.returncode and 'give it after --' in outcome.stderr, outcome
 
 
+class Running:
+    """The stand-in's program, which runs for seconds: a step and a graph of three launches each half a millisecond."""
+
+    def __init__(self, *before, steps=12000):
+        self.steps = steps
+        self.program = subprocess.Popen([*before, './cuda/stand-in/program', str(steps), 'graph=3', 'pace=500'],
+                                        stdout=subprocess.PIPE, encoding='utf-8')
+        while 'libcupti' not in self.maps():
+            time.sleep(0.01)
+
+    def maps(self):
+        with open(f'/proc/{self.program.pid}/maps', encoding='utf-8') as file:
+            return file.read()
+
+    def command(self, seconds, options='', output='out'):
+        return [IAPROF, '-v', '-d', str(seconds), '-p', str(self.program.pid), '-s', f'./cuda/iaprof-cuda.so:launch-rate=0{options}',
+                '-k', f'folded:output={output}.folded,value=gpu-time']
+
+    def profile(self, seconds=1, options='', status=0):
+        """Returns {(function, kernel): ns} and the messages."""
+        outcome = subprocess.run(self.command(seconds, options), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 encoding='utf-8', check=False, timeout=600)
+        assert outcome.returncode == status, outcome.stderr
+        found = {}
+        with open('out.folded', encoding='utf-8') as file:
+            for line in file:
+                stack, value = line.rstrip('\n').rsplit(' ', 1)
+                frames = stack.split(';')
+                if '-' not in frames:
+                    continue # idle
+                border = frames.index('-')
+                key = frames[border - 1], frames[border + 1].removesuffix('_[G]')
+                found[key] = found.get(key, 0) + float(value)
+        return found, outcome.stderr
+
+    def end(self):
+        """It ends as it does alone."""
+        printed, _ = self.program.communicate(timeout=600)
+        assert (self.program.returncode, printed) == (STATUS, wanted_output(self.steps)), (self.program.returncode, printed)
+
+
+def check_shares(found):
+    """In four steps, three launches of add and one of scale, and four graphs of two of add and one of scale; one in fifty
+    has no time."""
+    wanted = {('train_add', 'add'): 3 * 1, ('train_scale', 'scale'): 1 * 3, ('train_replay', 'add'): 4 * 2 * 1,
+              ('train_replay', 'scale'): 4 * 1 * 3}
+    assert found.keys() == wanted.keys(), found
+    for key, part in wanted.items():
+        share, due = found[key] / sum(found.values()), part / sum(wanted.values())
+        assert abs(share - due) < 0.02, f'{key}: {share:.3f} instead of {due:.3f}'
+
+
+@case
+def running_programs_are_attached_to_again_and_again():
+    program = Running(steps=24000)
+    for _ in range(3):
+        found, errors = program.profile()
+        check_shares(found)
+        assert '100 % matched to a kernel' in errors and 'not declared' not in errors, errors
+    assert 'memfd:libiaprof' not in program.maps()
+    program.end()
+
+
+@case
+def a_program_in_a_container_gets_a_copy_of_the_library():
+    os.makedirs('hidden', exist_ok=True)
+    shutil.copy('cuda/libiaprof-cuda.so', 'hidden')
+    program = Running('unshare', '--net', '--mount', 'sh', '-c', 'mount -t tmpfs none hidden && exec "$@"', 'sh')
+    found, _ = program.profile(options=',library=./hidden/libiaprof-cuda.so')
+    check_shares(found)
+    assert 'memfd:libiaprof-cuda.so' in program.maps()
+    program.end()
+
+
+@case
+def sampling_goes_on_after_a_profile():
+    program = Running()
+    found, errors = program.profile(options=',sampling=yes')
+    assert 'cannot end the sampling' in errors and found.keys() >= {('train_add', 'add'), ('train_replay', 'scale')}, errors
+    outcome = subprocess.run(program.command(1, ',sampling=yes')[:-1] + ['folded:output=out.folded'], stderr=subprocess.PIPE,
+                             encoding='utf-8', check=False, timeout=600)
+    assert 'an earlier profile with sampling=yes' in outcome.stderr and '% of GPU samples' in outcome.stderr, outcome.stderr
+    program.end()
+
+
+@case
+def one_iaprof_profiles_a_program_at_a_time():
+    program = Running()
+    with subprocess.Popen(program.command(3, output='first'), stderr=subprocess.PIPE, encoding='utf-8') as first:
+        while 'libiaprof-cuda' not in program.maps():
+            time.sleep(0.01)
+        found, errors = program.profile()
+        assert not found and 'another iaprof profiles it' in errors, errors
+        _, errors = first.communicate(timeout=600)
+    assert '100 % matched to a kernel' in errors, errors
+    program.end()
+
+
+@case
+def a_killed_iaprof_leaves_the_program_whole():
+    program = Running(steps=18000)
+    with subprocess.Popen(program.command(60), stderr=subprocess.DEVNULL) as killed:
+        while 'libiaprof-cuda' not in program.maps():
+            time.sleep(0.01)
+        time.sleep(0.5)
+        killed.kill()
+    time.sleep(1) # the library looks four times a second
+    check_shares(program.profile()[0])
+    program.end()
+
+
 TRAIN = '''
 import ctypes, os, select, sys
 library = ctypes.CDLL(os.path.abspath('cuda/stand-in/libcupti.so.13'))

@@ -25,7 +25,6 @@
 #define REASON_COUNT 2u
 #define INVALID 1
 #define NOT_ENABLED 2
-#define NOT_COMPATIBLE 14
 #define MAX_LIMIT_REACHED 12
 /* Between its clock and CLOCK_MONOTONIC. */
 #define CLOCK_DIFFERENCE 123456789012ull
@@ -115,6 +114,8 @@ EXPORT int cuptiUnsubscribe(cupti_subscriber subscriber)
 {
 	(void)subscriber;
 	stand_in.callback = NULL;
+	stand_in.has_launches = stand_in.has_copies = stand_in.has_graphs = false;
+	stand_in.has_nodes = stand_in.has_clones = false;
 	return CUPTI_OK;
 }
 
@@ -254,8 +255,15 @@ EXPORT int cuptiActivityEnable(uint32_t kind)
 {
 	FAIL_IF_WANTED();
 	if (stand_in.is_enabled)
-		return NOT_COMPATIBLE;
+		return CUPTI_NOT_COMPATIBLE;
 	stand_in.has_activity |= kind == CUPTI_ACTIVITY_KERNEL;
+	return CUPTI_OK;
+}
+
+EXPORT int cuptiActivityDisable(uint32_t kind)
+{
+	FAIL_IF_WANTED();
+	stand_in.has_activity &= kind != CUPTI_ACTIVITY_KERNEL;
 	return CUPTI_OK;
 }
 

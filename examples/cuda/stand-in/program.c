@@ -3,12 +3,15 @@
  * A CUDA program for the stand-in: loads cubins and launches kernels, scale from train_scale() and add from
  * train_add(), and prints the number of its launches.
  *
- * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [graph=COUNT] [ranges] [CUBIN...]
+ * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [graph=COUNT] [ranges] [pace=US]
+ *        [CUBIN...]
  *
  * graph=COUNT: before the steps, train_capture() makes a graph of a launch of add, and train_layer() of add and scale,
  * which train_replay() launches so often.
  *
  * ranges: each step is in the NVTX range step, and in one that is called odd or even.
+ *
+ * pace=US: waits for the GPU and sleeps so long after each step; one graph is launched in it, if there is one.
  *
  * One step in four copies so many bytes on the device, from train_copy(). Threads beside the main one call
  * train_scale() in each step.
@@ -107,6 +110,7 @@ int main(int argc, char **argv)
 	pthread_t threads[8];
 	size_t others = 0;
 	long replays = 0;
+	useconds_t pace = 0;
 	bool has_ranges = false;
 	const char *end = argc > 2 && strncmp(argv[2], "end=", 4) == 0 ? argv[2] + 4 : "exit";
 	uint32_t sum = 0;
@@ -119,6 +123,8 @@ int main(int argc, char **argv)
 			others = strtoul(argv[i] + 8, NULL, 10) - 1;
 		else if (strncmp(argv[i], "graph=", 6) == 0)
 			replays = strtol(argv[i] + 6, NULL, 10);
+		else if (strncmp(argv[i], "pace=", 5) == 0)
+			pace = (useconds_t)strtoul(argv[i] + 5, NULL, 10);
 		else if (strcmp(argv[i], "ranges") == 0)
 			has_ranges = true;
 		else if (strncmp(argv[i], "end=", 4) != 0)
@@ -145,6 +151,10 @@ int main(int argc, char **argv)
 			nvtxRangePop();
 			nvtxRangePop();
 		}
+		if (pace && replays)
+			train_replay();
+		if (pace && (cuStreamSynchronize(NULL) || usleep(pace)))
+			exit(1);
 	}
 	for (size_t i = 0; i < others && i < sizeof threads / sizeof *threads; i++)
 		pthread_join(threads[i], NULL);

@@ -38,6 +38,8 @@ void stand_in_copy(size_t size);
 void stand_in_begin_capture(void);
 void stand_in_end_capture(void);
 void stand_in_launch_graph(void);
+/* Of the driver: returns 0. */
+int cuStreamSynchronize(void *stream);
 /* Ranges, as NVTX has them: for programs that are built without its headers. */
 int stand_in_push(const char *name);
 int stand_in_pop(void);
