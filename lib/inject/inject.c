@@ -259,6 +259,25 @@ static void *injection_run(void *argument)
 	return NULL;
 }
 
+/* As injection_check(), with the target examined. */
+static int check(struct injection *injection)
+{
+	const struct iaprof_host *host = injection->host;
+	struct target_process *target = &injection->target;
+	int result = target_process_check(target, host, injection->request);
+	if (!result && target_process_examine(target, injection->message, sizeof injection->message))
+		result = host->fail(host, ENOTSUP, "%s", injection->message);
+	return result;
+}
+
+int injection_check(const struct iaprof_host *host, const struct injection_request *request)
+{
+	struct injection injection = { .host = host, .request = request };
+	int result = check(&injection);
+	target_process_free(&injection.target);
+	return result;
+}
+
 int injection_start(const struct iaprof_host *host, const struct injection_request *request,
 		    struct injection **injection)
 {
@@ -269,9 +288,7 @@ int injection_start(const struct iaprof_host *host, const struct injection_reque
 		return host->fail(host, ENOMEM, "out of memory");
 	created->host = host;
 	created->request = request;
-	int result = target_process_check(&created->target, host, request);
-	if (result == 0 && target_process_examine(&created->target, created->message, sizeof created->message) != 0)
-		result = host->fail(host, ENOTSUP, "%s", created->message);
+	int result = check(created);
 	if (result == 0 && !injection_is_done(created)) {
 		result = call_watch_load(&created->watch, host, request->pid, event_take, created);
 		int error = result ? 0 : thread_start(&created->thread, injection_run, created);

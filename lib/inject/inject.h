@@ -28,6 +28,12 @@ struct injection_request {
 };
 
 /*
+ * Checks whether the library can be loaded, as far as that is known beforehand. Returns 0 or the result of
+ * host->fail(). Does not touch the process.
+ */
+int injection_check(const struct iaprof_host *host, const struct injection_request *request);
+
+/*
  * Starts loading a library into a process, or a copy in memory if the process does not see the same file under the
  * library's path. It is loaded on the first thread that calls one of the watched functions for the second time, as if
  * the application had called dlopen() and the function there: all other threads continue. Where the library is loaded

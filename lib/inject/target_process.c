@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "elf/exported_functions.h"
+#include "seccomp_filter.h"
 #include "system_call.h"
 #include "process/process_file.h"
 #include "process/process_maps.h"
@@ -24,6 +26,9 @@ static const char *basename_of(const char *path)
 	const char *slash = strrchr(path, '/');
 	return slash ? slash + 1 : path;
 }
+
+/* Container engines install one; programs add a few of their own. */
+#define FILTERS_MAX 64
 
 /* Returns a numeric value of /proc/PID/status: "TracerPid:\t12". */
 static uint64_t status_number(const char *status, const char *key)
@@ -50,8 +55,8 @@ static bool status_has_word(const char *status, const char *key, const char *wor
 /* Returns why a thread's status forbids loading a library, or NULL. */
 static const char *status_refuse(const char *status)
 {
-	if (status_number(status, "Seccomp"))
-		return "runs under a seccomp filter, which could end it for a system call that loading a library "
+	if (status_number(status, "Seccomp") == SECCOMP_MODE_STRICT)
+		return "runs in seccomp's strict mode, which ends it for a system call that loading a library "
 		       "needs: " OTHER_WAY;
 	if (status_has_word(status, "\nx86_Thread_features:", "shstk"))
 		return "has a shadow stack, which forbids calls from outside: " OTHER_WAY;
@@ -79,6 +84,26 @@ static int status_check(const struct iaprof_host *host, pid_t pid)
 	return result;
 }
 
+/* Returns why the seccomp filters of a stopped thread that this one traces forbid loading a library, or NULL. */
+static const char *filters_refuse(pid_t thread)
+{
+	CLEANUP_FREE struct sock_filter *program = calloc(BPF_MAXINSNS, sizeof *program);
+	if (!program)
+		return "cannot be looked at: out of memory";
+	for (uintptr_t i = 0; i < FILTERS_MAX; i++) {
+		long count = ptrace(PTRACE_SECCOMP_GET_FILTER, thread, (void *)i, NULL);
+		if (count < 0 && errno == ENOENT)
+			return NULL;
+		if (count <= 0 || count > BPF_MAXINSNS ||
+		    ptrace(PTRACE_SECCOMP_GET_FILTER, thread, (void *)i, program) != count)
+			return "runs under a seccomp filter that cannot be read: " OTHER_WAY;
+		if (seccomp_filter_is_deadly(program, (size_t)count))
+			return "runs under a seccomp filter that could end it for a system call that loading a "
+			       "library needs: " OTHER_WAY;
+	}
+	return "runs under too many seccomp filters: " OTHER_WAY;
+}
+
 int target_process_check_thread(const struct target_process *target, pid_t thread, char *message, size_t message_size)
 {
 	char name[32];
@@ -88,6 +113,8 @@ int target_process_check_thread(const struct target_process *target, pid_t threa
 	char *status = process_file_read(target->pid, name, &length);
 	int error = status ? 0 : -errno;
 	const char *reason = status ? status_refuse(status) : strerror(errno);
+	if (status && !reason && status_number(status, "Seccomp") == SECCOMP_MODE_FILTER)
+		reason = filters_refuse(thread);
 	if (reason)
 		snprintf(message, message_size, "thread %d of process %d %s%s", (int)thread, (int)target->pid,
 			 status ? "" : "cannot be looked at: ", reason);

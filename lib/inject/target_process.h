@@ -50,7 +50,7 @@ bool target_process_is_watchable(const struct target_process *target);
 
 /*
  * Checks whether the library can be loaded on a thread of the process, which may have changed since the check above.
- * Returns 0, or a negative errno with a message. Any thread.
+ * Returns 0, or a negative errno with a message. The thread is stopped, and traced by the calling one.
  */
 int target_process_check_thread(const struct target_process *target, pid_t thread, char *message, size_t message_size);
 

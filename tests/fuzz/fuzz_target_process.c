@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is read of another process that may use Level Zero. Any bytes as the text of /proc/PID/maps when the first one
- * is 'm', of environ and cmdline when it is 'e', else as a library whose functions are looked for.
+ * is 'm', of environ and cmdline when it is 'e', as a seccomp filter when it is 'f', else as a library whose functions
+ * are looked for.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include "elf/exported_functions.h"
 #include "elf/function_table.h"
+#include "inject/seccomp_filter.h"
 #include "inject/system_call.h"
 #include "process/process_maps.h"
 #include "level_zero_use.h"
@@ -66,6 +68,16 @@ static void library_read(const uint8_t *bytes, size_t size)
 		abort();
 }
 
+static void filter_run(const uint8_t *bytes, size_t size)
+{
+	static struct sock_filter program[BPF_MAXINSNS];
+	size_t count = size / sizeof *program;
+
+	count = count < BPF_MAXINSNS ? count : BPF_MAXINSNS;
+	memcpy(program, bytes, count * sizeof *program);
+	(void)seccomp_filter_is_deadly(program, count);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	if (size && bytes[0] == 'm') {
@@ -73,6 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		use_find((const char *)bytes + 1, size - 1);
 	} else if (size && bytes[0] == 'e')
 		environment_read((const char *)bytes + 1, size - 1);
+	else if (size && bytes[0] == 'f')
+		filter_run(bytes + 1, size - 1);
 	else
 		library_read(bytes, size);
 	return 0;

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,10 +110,16 @@ static const char *environment(const char *name)
 	return value;
 }
 
-static void seccomp_filter_install(void)
+/* Of swapon(), which nobody calls here: it ends the process, or fails. */
+static void seccomp_filter_install(uint32_t action)
 {
-	struct sock_filter filter[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
-	struct sock_fprog program = { .len = 1, .filter = filter };
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_swapon, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof filter / sizeof *filter, .filter = filter };
 
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
@@ -125,7 +132,7 @@ static struct program program_start_line(const char *path, const char *mode, con
 	int input[2], output[2];
 	char line[16];
 	const char *loader = environment("TEST_LOADER");
-	bool filtered = strcmp(mode, "filtered") == 0;
+	bool filtered = strcmp(mode, "filtered") == 0, contained = strcmp(mode, "contained") == 0;
 
 	ck_assert_int_eq(pipe2(input, O_CLOEXEC), 0);
 	ck_assert_int_eq(pipe2(output, O_CLOEXEC), 0);
@@ -136,8 +143,10 @@ static struct program program_start_line(const char *path, const char *mode, con
 		dup2(input[0], STDIN_FILENO);
 		dup2(output[1], STDOUT_FILENO);
 		if (filtered)
-			seccomp_filter_install();
-		execl(path, path, loader, filtered ? "calls" : mode, pause, NULL);
+			seccomp_filter_install(SECCOMP_RET_KILL_PROCESS);
+		if (contained)
+			seccomp_filter_install(SECCOMP_RET_ERRNO | EPERM);
+		execl(path, path, loader, filtered || contained ? "calls" : mode, pause, NULL);
 		_exit(127);
 	}
 	close(input[0]);
@@ -408,15 +417,13 @@ static void start_is_refused(pid_t pid, const char *library, const char *message
 
 TEST(what_cannot_be_is_refused)
 {
-	struct program traced = program_start("calls", NULL), filtered = program_start("filtered", NULL);
+	struct program traced = program_start("calls", NULL);
 	const char *library = environment("TEST_INJECTED");
 
 	ck_assert_int_eq(ptrace(PTRACE_SEIZE, traced.pid, NULL, NULL), 0);
 	start_is_refused(traced.pid, library, "is already traced by process");
-	start_is_refused(filtered.pid, library, "seccomp");
 	start_is_refused(getpid(), "/nowhere/library.so", "/nowhere/library.so");
 	kill(traced.pid, SIGKILL);
-	program_end(&filtered, 0);
 	pid_t gone = fork();
 	if (gone == 0)
 		_exit(0);
@@ -429,6 +436,35 @@ static void mapping_wait(pid_t pid)
 	for (int i = 0; i < 120000 && lines_count(pid, "maps", "injected", NULL) == 0; i++)
 		usleep(5000);
 	ck_assert_uint_ge(lines_count(pid, "maps", "injected", NULL), 1);
+}
+
+static void filter_is_refused(struct program program)
+{
+	struct listener listener;
+	struct injection *injection;
+
+	listener_init(&listener);
+	ck_assert_int_eq(injection_begin(&listener, program.pid, environment("TEST_INJECTED"), &injection), 0);
+	ck_assert_int_eq(state_wait(injection, &listener), INJECTION_FAILED);
+	injection_end(injection);
+	ck_assert_msg(listener_heard(&listener, "a seccomp filter that could end it"), "%s", listener.text);
+	program_end(&program, 0);
+}
+
+TEST(deadly_filter_is_refused)
+{
+	filter_is_refused(program_start("filtered", NULL));
+}
+
+/* As that of a container. */
+TEST(filter_that_only_fails_is_no_obstacle)
+{
+	struct listener listener;
+	struct program program = program_start("contained", NULL);
+
+	listener_init(&listener);
+	library_load(&listener, program.pid, environment("TEST_INJECTED"));
+	program_end(&program, 1);
 }
 
 /* The look before the load is another one than that at the start. */
