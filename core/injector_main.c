@@ -42,6 +42,25 @@ IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int err
 	return error < 0 ? error : error ? -error : -EINVAL;
 }
 
+/* When the source was told that the library can be loaded. */
+IAPROF_PRINTF(3, 4) static int host_fail_later(const struct iaprof_host *host, int error, const char *format, ...)
+{
+	va_list arguments;
+	(void)host;
+	va_start(arguments, format);
+	send_text(IAPROF_LOG_ERROR, format, arguments);
+	va_end(arguments);
+	return error < 0 ? error : error ? -error : -EINVAL;
+}
+
+/* Returns false if the run ends before it has begun. */
+static bool wait_for_begin(void)
+{
+	struct channel_header header;
+	int descriptor = -1;
+	return !channel_receive(CHILD_CHANNEL, &header, &descriptor, NULL) && header.type == INJECTOR_BEGIN;
+}
+
 static uint64_t host_clock(const struct iaprof_host *host)
 {
 	(void)host;
@@ -50,11 +69,11 @@ static uint64_t host_clock(const struct iaprof_host *host)
 
 int main(int count, char **arguments)
 {
-	const struct iaprof_host host = { .size = sizeof host,
-					  .instance_name = INJECTOR_PROGRAM,
-					  .clock = host_clock,
-					  .log = host_log,
-					  .fail = host_fail };
+	struct iaprof_host host = { .size = sizeof host,
+				    .instance_name = INJECTOR_PROGRAM,
+				    .clock = host_clock,
+				    .log = host_log,
+				    .fail = host_fail };
 	if (count != 7)
 		return EXIT_FAILURE;
 	struct injection_request request = { .pid = (pid_t)strtoul(arguments[1], NULL, 10),
@@ -68,11 +87,13 @@ int main(int count, char **arguments)
 		host.fail(&host, EINVAL, "the functions to wait for are malformed");
 		return EXIT_FAILURE;
 	}
+	if (injection_check(&host, &request) ||
+	    channel_send_bytes(CHILD_CHANNEL, INJECTOR_IS_READY, NULL, 0, -1, NULL) || !wait_for_begin())
+		return EXIT_FAILURE;
+	host.fail = host_fail_later;
 	if (injection_start(&host, &request, &injection))
 		return EXIT_FAILURE;
-	if (channel_send_bytes(CHILD_CHANNEL, INJECTOR_HAS_BEGUN, NULL, 0, -1, NULL))
-		return EXIT_FAILURE;
-	/* The other end sends nothing: it is closed when the run ends. */
+	/* The other end sends nothing more: it is closed when the run ends. */
 	struct pollfd end = { .fd = CHILD_CHANNEL, .events = POLLIN | POLLRDHUP };
 	while (poll(&end, 1, -1) < 0 && errno == EINTR)
 		;

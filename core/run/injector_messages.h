@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What iaprof-injector sends to iaprof (child/channel.h): log messages, whose type is their level (enum
- * iaprof_log_level), and once whether it has begun. It ends when the channel does.
+ * Messages between iaprof and iaprof-injector (child/channel.h). It sends log messages, whose type is their level (enum
+ * iaprof_log_level), and once whether the library can be loaded. It ends when the channel does.
  */
 #pragma once
 
@@ -10,6 +10,7 @@
 #define INJECTOR_TEXT_MAX 1024u
 
 enum injector_message {
-	INJECTOR_HAS_BEGUN = 100,
-	INJECTOR_HAS_FAILED = 101, /* text: why */
+	INJECTOR_IS_READY = 100,   /* to iaprof */
+	INJECTOR_HAS_FAILED = 101, /* to iaprof; text: why */
+	INJECTOR_BEGIN = 102,      /* from iaprof */
 };

@@ -74,14 +74,14 @@ static void take_message(void *context, uint32_t events)
 }
 
 /* Waits until the program has examined the process: 0, or sets error. */
-static int wait_until_begun(struct injector *injector, struct error *error)
+static int wait_until_ready(struct injector *injector, struct error *error)
 {
 	const struct deadline deadline = deadline_make(NULL, BEGIN_WITHIN);
 	char text[INJECTOR_TEXT_MAX + 1], cause[CHILD_CAUSE_SIZE];
 	struct channel_header header;
 	int result;
 	while (!(result = receive(injector, &header, text, &deadline))) {
-		if (header.type == INJECTOR_HAS_BEGUN)
+		if (header.type == INJECTOR_IS_READY)
 			return 0;
 		if (header.type == INJECTOR_HAS_FAILED)
 			return error_set(error, ENOTSUP, "%s", text);
@@ -137,7 +137,7 @@ int injectors_add(struct injectors *injectors, struct instance *instance, const 
 	else if (result)
 		error_set(error, result, "cannot start %s: %s", INJECTOR_PROGRAM, strerror(-result));
 	else
-		result = wait_until_begun(injector, error);
+		result = wait_until_ready(injector, error);
 	if (!result)
 		result = loop_watch_descriptor(instance->services->loop, injector->child.channel, EPOLLIN, take_message,
 					       injector, &injector->watch);
@@ -146,6 +146,13 @@ int injectors_add(struct injectors *injectors, struct instance *instance, const 
 		free_injector(injector);
 	}
 	return result;
+}
+
+void injectors_begin(struct injectors *injectors)
+{
+	for (size_t i = 0; i < injectors->items.count; i++)
+		(void)channel_send_bytes(injectors->items.items[i]->child.channel, INJECTOR_BEGIN, NULL, 0, -1,
+					 CHANNEL_NOW);
 }
 
 void injectors_end(struct injectors *injectors)

@@ -21,6 +21,9 @@ struct injectors {
 int injectors_add(struct injectors *injectors, struct instance *instance, const char *request, size_t size,
 		  struct error *error);
 
+/* Has them load the libraries: the sources were started, and miss nothing that the libraries send. */
+void injectors_begin(struct injectors *injectors);
+
 /* Has all of them end, which takes a second at most, logs what they say about it, and frees them. */
 void injectors_end(struct injectors *injectors);
 

@@ -167,6 +167,7 @@ void run_has_begun(struct run *run)
 	uint64_t duration = run->configuration->duration;
 	run->started_at = clock_monotonic();
 	run->deadline = duration ? saturating_add(run->started_at, duration) : UINT64_MAX;
+	injectors_begin(&run->injectors);
 }
 
 /* Sources start before the scan of /proc, so that no sample is missed meanwhile. */

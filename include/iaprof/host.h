@@ -435,10 +435,10 @@ struct iaprof_host {
 
 	/*
 	 * Sources, in prepare(): loads a library into a running process and calls a function of it, on the first thread
-	 * that makes one of the stated calls twice, until the end of the run. A program of iaprof's does that; it logs
-	 * the result. The library stays in the process. Returns 0 when the process was examined, within a few seconds;
-	 * or the result of fail(), if the library cannot be loaded: then the process was not touched. Needs
-	 * CAP_SYS_PTRACE and x86-64.
+	 * that makes one of the stated calls twice after the sources were started. A program of iaprof's does that,
+	 * until the end of the run; it logs the result. The library stays in the process. Returns 0 when the process
+	 * was examined, within a few seconds; or the result of fail(), if the library cannot be loaded: then the
+	 * process was not touched. Needs CAP_SYS_PTRACE and x86-64.
 	 */
 	int (*inject)(const struct iaprof_host *host, const struct iaprof_injection *injection);
 };
