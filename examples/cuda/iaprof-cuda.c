@@ -257,6 +257,8 @@ static int attach(struct cuda *cuda, bool has_stacks)
 	const struct iaprof_target *target = host->target(host);
 	char settings[CUDA_SETTINGS_SIZE], network[64];
 	int result = 0;
+	if (host->size < offsetof(struct iaprof_host, inject) + sizeof host->inject)
+		return host->fail(host, ENOTSUP, "this iaprof cannot attach to running programs: it is too old");
 	write_settings(cuda, has_stacks, settings);
 	for (uint32_t i = 0; i < target->pid_count && !result; i++) {
 		const struct iaprof_injection injection = { .size = sizeof injection,
@@ -430,6 +432,7 @@ static int start(const struct iaprof_host *host, void *instance)
 /* Programs that go on send what they have, and have nothing more to do with us. */
 static void end_processes(struct cuda *cuda)
 {
+	cuda->session.until = cuda->host->clock(cuda->host);
 	for (size_t i = 0; i < cuda->process_count; i++)
 		process_finish(cuda->processes[i]);
 	for (int i = 0; i < END_PAUSES && cuda->process_count; i++) {

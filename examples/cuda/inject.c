@@ -46,6 +46,8 @@
 #define CALLS_JUDGED 10000u
 /* How long the end of a profile waits for threads to leave their calls, and the program's end for that. */
 #define CALLS_WAIT_MS 2000
+/* In which the plugin gets the unwind tables of a running program: without them, stacks end in the driver. */
+#define TABLES_MS 300
 /* After it, the plugin has read the ring. */
 #define RELEASE_SECONDS 5
 /* Contexts that existed before the library, and are to be sampled. */
@@ -640,6 +642,10 @@ static bool begin_profile(const char *settings)
 		return false;
 	launch_counts_announce(&library.launches);
 	send_range();
+	/* Asks for the unwind tables of the program. One that starts has time until its first launch. */
+	iaprof_cuda_launched(0, 0, 0, NULL);
+	if (library.is_attached)
+		usleep(TABLES_MS * 1000);
 	/* Of calls whose end was not seen. */
 	library.inside = library.captures = 0;
 	library.has_callbacks = false;
@@ -650,7 +656,6 @@ static bool begin_profile(const char *settings)
 		start_executions();
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, handle_exit);
-	iaprof_cuda_launched(0, 0, 0, NULL);
 	return true;
 }
 

@@ -389,6 +389,8 @@ void process_launched(struct process *process, const struct cuda_launch_event *e
 {
 	const struct iaprof_host *host = process->session->host;
 	uint64_t stack[IAPROF_STACK_DEPTH_MAX];
+	if (process->session->until && event->time > process->session->until)
+		return;
 	size_t depth = stack_of(process, event, stack);
 	char name[sizeof event->thread_name + 1] = "";
 	memcpy(name, event->thread_name, sizeof event->thread_name);
@@ -486,7 +488,8 @@ static void add_execution(struct process *process, const struct cuda_execution *
 					 .state = IAPROF_JOB_DONE,
 					 .time_type = session->time_type };
 	struct launched *launched = find_launched(process, record->kernel);
-	if (!launched || !session->time_type || record->end < record->begin)
+	if (!launched || !session->time_type || record->end < record->begin ||
+	    (session->until && record->begin > session->until))
 		return;
 	job.kernel = launched->kernel;
 	job.correlation =

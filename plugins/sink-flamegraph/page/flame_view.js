@@ -144,11 +144,14 @@ class FlameView {
       : Boolean(expression) && (isNeutral || !expression.test(REASONS[cell.slot].label));
     if (isDimmed)
       fill = fade(fill, surface, 0.24);
-    const label = cell.slots ? '' : cell.isUnsaid ? 'no reason' : REASONS[cell.slot].label;
+    const label = cell.slots ? '' : cell.isUnsaid ? this.unsaid : REASONS[cell.slot].label;
     const ink = isDimmed ? this.drawing.pen.dim : inkOn(fill);
     return { fill, ink, stripe: this.isNarrow(cell) && stripeFor(ink), label, share: this.app.compare
       ? this.app.compare.shareText(cell) : this.shareOfAll(cell.value || this.values.total[cell.node]) };
   }
+
+  // Of a part without a reason: time can be known where nothing was sampled.
+  get unsaid() { return this.app.model.unit === 'nanoseconds' ? 'not sampled' : 'no reason'; }
 
   // The value of a whole cell, of which a reason is a part.
   valueOf(cell) {

@@ -18,6 +18,8 @@ class ReasonBar {
     const where = model.range ? 'selected time' : focus ? model.nameOf(values.view, focus) : model.shareOf.startsWith('the ') ? model.shareOf : 'all kernels';
     element('reason-title').textContent = `Stall reasons, ${where}`;
     const hidden = model.hidden, highlighted = state.get('reason');
+    if (!(whole > 0) && !hidden.size)
+      return this.showNothing();
     element('reason-note').textContent = `${shareText(whole - mix[ISSUING], whole)} stalled, ${shareText(mix[ISSUING], whole)}` +
       ` issuing${hidden.size ? `, ${[...hidden].map(slot => REASONS[slot].label).join(', ')} hidden` : ''}`;
     this.bar.classList.toggle('some', highlighted !== '');
@@ -29,6 +31,11 @@ class ReasonBar {
       element('reason-note').append(' ', button);
     }
     this.fit();
+  }
+
+  showNothing() {
+    element('reason-note').textContent = 'not sampled';
+    this.bar.replaceChildren();
   }
 
   part(slot, value, whole, isOn) {

@@ -146,7 +146,7 @@ class Waiting:
     def count_threads(self):
         return len(os.listdir(f'/proc/{self.pid}/task'))
 
-    def trace(self, ready='loaded the tracer into process'):
+    def trace(self, ready='loaded libiaprof-ze-tracer.so into process'):
         """iaprof, which has loaded the tracer; its thread in the program, which starts tracing, has ended."""
         profiler = Profiler('-p', self.pid, '-s', 'ze-usdt:tracer=inject', '-k', 'csv:rows=events,newline=lf', '-o',
                             'out.csv', ready=lambda said: ready in said)
@@ -166,7 +166,7 @@ def profile_running(*arguments, **options):
     """The rows of a program that ran before, and its truth."""
     program = Waiting(*arguments, **options)
     # A copy in memory is attached to when it is seen in the mappings.
-    profiler = program.trace('attached to the probes' if options.get('elsewhere') else 'loaded the tracer into process')
+    profiler = program.trace('attached to the probes' if options.get('elsewhere') else 'loaded libiaprof-ze-tracer.so into process')
     in_memory = '/memfd:libiaprof-ze-tracer.so' in pathlib.Path(f'/proc/{program.pid}/maps').read_text(encoding='utf-8')
     equal(in_memory, options.get('elsewhere', False), 'the tracer is a file in memory')
     outcome = program.finish()
@@ -189,7 +189,7 @@ def check_injected_twice():
     program = Waiting()
     program.trace().end()
     check(not read_rows({program.pid})['launch'], 'launches while the program waited')
-    profiler = program.trace('has the tracer already')
+    profiler = program.trace('has libiaprof-ze-tracer.so already')
     truth = read_truth(program.finish().stdout)
     profiler.end()
     rows = read_rows({program.pid})
