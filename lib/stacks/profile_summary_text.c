@@ -257,6 +257,9 @@ static void append_longest(struct text *text, const struct profile_summary *summ
 		append_frame(text, longest->launch);
 		text_append_string(text, "\n");
 	}
+	const char *advice = kernel_class_advice(longest->kernel_class);
+	if (advice)
+		text_append_format(text, "  What to try: %s\n", advice);
 }
 
 static void append_device(struct text *text, const struct profile_summary *summary)

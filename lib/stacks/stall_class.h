@@ -23,6 +23,8 @@ extern const struct stall_class stall_classes[STALL_CLASS_COUNT];
 	"This kernel only copies data. Avoid the copy: keep the data in the memory, and in the layout, in which they " \
 	"are used."
 
+/* Returns what to try against the time of a kernel of a class, whatever it waits for; NULL: nothing. May be NULL. */
+const char *kernel_class_advice(const char *kernel_class);
 /* Returns what to try against a stall in a kernel; "": nothing. kernel_class: by the rules of the run; may be NULL. */
 const char *stall_advice(uint32_t stall_class, const char *kernel_class);
 

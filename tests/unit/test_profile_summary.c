@@ -165,6 +165,18 @@ TEST(a_copy_is_better_avoided)
 	EXPECT("  What to try: This kernel only copies data. Avoid the copy: ");
 }
 
+TEST(a_copy_is_better_avoided_whatever_it_waits_for)
+{
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds");
+	uint32_t kernel = test_profile_frame(&profile, &(struct iaprof_frame){ .name = "multi_tensor_apply",
+									       .kind = IAPROF_FRAME_DEVICE_FUNCTION,
+									       .kernel_class = "copy" });
+	uint32_t frames[] = { frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0), kernel };
+	test_profile_value(&profile, test_profile_stack(&profile, frames, 2), time, 9);
+	make(time);
+	EXPECT("not sampled.\n  What to try: This kernel only copies data. Avoid the copy: ");
+}
+
 TEST(without_a_class_there_is_no_sum)
 {
 	add_of_class("histogram", NULL, 5);

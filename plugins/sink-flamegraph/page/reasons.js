@@ -9,7 +9,8 @@ let copyRemedy = '';
 
 // What to try against a stall in a kernel of a class, as in lib/stacks/stall_class.c: a copy that waits for memory or its
 // queue, the first two slots, is better avoided.
-const remedyOf = (slot, kernelClass) => (kernelClass === 'copy' && slot < 2 && copyRemedy) || REASONS[slot].remedy;
+const remedyOf = (slot, kernelClass) => (slot < 2 && remedyOfClass(kernelClass)) || REASONS[slot].remedy;
+const remedyOfClass = (kernelClass) => (kernelClass === 'copy' ? copyRemedy : '');
 
 // classes: [label, phrase, ends, text, remedy] each; copy: a remedy; names: [hardware name, class] of the profile's reasons
 function setReasons({ classes, copy, names }) {

@@ -155,8 +155,9 @@ class Summary {
     }
     const heaviest = kernel.nodes.reduce((a, b) => (values.total[b] > values.total[a] ? b : a));
     add('var(--frame-gpu)', kernel.name, 'GPU kernel', kernel.total, () => app.zoomTo(analysis.view, heaviest));
+    const kernelClass = app.model.frames.classes[analysis.view.frame[heaviest]];
     if (!top)
-      return [this.section('Why', '', make('ul', { className: 'chain' }, ...rows))];
+      return this.chain(rows, remedyOfClass(kernelClass));
     if (top.line) {
       const text = app.model.sourceText(top.line.file, top.line.line);
       add('var(--frame-line)', text || `line ${top.line.line}`, `Hottest line, ${baseName(top.line.file)}:${top.line.line}`,
@@ -168,7 +169,10 @@ class Summary {
     if (producer)
       add('var(--frame-instruction)', producer.text, `Producer${producer.place ? `, ${producer.place}` : ''}`, 0,
         () => app.openCode({ kernel: top.kernel.name, row: producer.offset }), true);
-    const remedy = remedyOf(top.slot, app.model.frames.classes[analysis.view.frame[heaviest]]);
+    return this.chain(rows, remedyOf(top.slot, kernelClass));
+  }
+
+  chain(rows, remedy) {
     return [this.section('Why', '', make('ul', { className: 'chain' }, ...rows)),
       ...(remedy ? [this.section('What to try', '', make('p', { className: 'say', textContent: remedy }))] : [])];
   }
