@@ -235,6 +235,12 @@ static void *tracer_run(void *argument)
 			break;
 		call_watch_wait(&injection->watch, TURN_SHORT);
 	} while (injection->host->clock(injection->host) - end < END_WAIT);
+	if (injection->load.thread && !injection->load.is_lost && injection_state(injection) == INJECTION_WAITING) {
+		snprintf(injection->message, sizeof injection->message,
+			 "process %d: dlopen() has not returned on thread %d (left running)",
+			 (int)injection->target.pid, (int)injection->load.thread);
+		injection_fail(injection);
+	}
 	if (injection->load.is_lost)
 		injection->host->log(injection->host, IAPROF_LOG_WARNING, "cannot stop thread %d of process %d",
 				     (int)injection->load.thread, (int)injection->target.pid);

@@ -146,12 +146,102 @@ uint32_t seccomp_filter_run(const struct sock_filter *program, size_t count, con
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
+/* Instructions that are followed for a system call, over all paths. */
+#define STEPS_MAX 65536u
+
+/* A path through a program whose arguments are not known: which of its values depend on them. */
+struct path {
+	struct machine machine;
+	bool a_unknown, x_unknown, memory_unknown[BPF_MEMWORDS];
+};
+
+static void follow_unknown(struct path *path, const struct sock_filter *step)
+{
+	bool of_operand = BPF_SRC(step->code) == BPF_X && path->x_unknown;
+	switch (step->code) {
+	case BPF_LD | BPF_W | BPF_ABS:
+		path->a_unknown = step->k >= offsetof(struct seccomp_data, instruction_pointer);
+		break;
+	case BPF_LD | BPF_W | BPF_LEN:
+	case BPF_LD | BPF_IMM:
+		path->a_unknown = false;
+		break;
+	case BPF_LDX | BPF_W | BPF_LEN:
+	case BPF_LDX | BPF_IMM:
+		path->x_unknown = false;
+		break;
+	case BPF_LD | BPF_MEM:
+		path->a_unknown = path->memory_unknown[step->k];
+		break;
+	case BPF_LDX | BPF_MEM:
+		path->x_unknown = path->memory_unknown[step->k];
+		break;
+	case BPF_ST:
+		path->memory_unknown[step->k] = path->a_unknown;
+		break;
+	case BPF_STX:
+		path->memory_unknown[step->k] = path->x_unknown;
+		break;
+	case BPF_MISC | BPF_TAX:
+		path->x_unknown = path->a_unknown;
+		break;
+	case BPF_MISC | BPF_TXA:
+		path->a_unknown = path->x_unknown;
+		break;
+	default:
+		path->a_unknown |= BPF_CLASS(step->code) == BPF_ALU && of_operand;
+	}
+}
+
+static bool is_deadly(uint32_t result)
+{
+	uint32_t action = result & SECCOMP_RET_ACTION_FULL;
+	return action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG && action != SECCOMP_RET_ERRNO;
+}
+
+/* Follows a program from an instruction on, both ways where a jump depends on arguments. */
+static bool can_be_deadly(const struct sock_filter *program, size_t count, uint64_t at, struct path path,
+			  const struct seccomp_data *call, uint32_t *steps)
+{
+	for (; at < count && *steps; at++, --*steps) {
+		const struct sock_filter *step = &program[at];
+		bool is_unknown = path.a_unknown || (BPF_SRC(step->code) == BPF_X && path.x_unknown);
+		switch (BPF_CLASS(step->code)) {
+		case BPF_RET:
+			return BPF_RVAL(step->code) == BPF_A ? path.a_unknown || is_deadly(path.machine.a)
+							     : is_deadly(step->k);
+		case BPF_JMP:
+			if (is_unknown && BPF_OP(step->code) != BPF_JA) {
+				if (can_be_deadly(program, count, at + 1 + step->jt, path, call, steps))
+					return true;
+				at += step->jf;
+				break;
+			}
+			at += jump(&path.machine, step);
+			break;
+		case BPF_ALU:
+			/* A division by an unknown number may be one by 0. */
+			if (is_unknown && BPF_OP(step->code) == BPF_DIV)
+				return true;
+			if (!calculate(&path.machine, step))
+				return true;
+			follow_unknown(&path, step);
+			break;
+		default:
+			if (!move(&path.machine, step, call))
+				return true;
+			follow_unknown(&path, step);
+		}
+	}
+	return true;
+}
+
 bool seccomp_filter_is_deadly(const struct sock_filter *program, size_t count)
 {
 	struct seccomp_data call = { .arch = AUDIT_ARCH_X86_64 };
 	for (call.nr = 0; call.nr < SYSTEM_CALLS_MAX; call.nr++) {
-		uint32_t action = seccomp_filter_run(program, count, &call) & SECCOMP_RET_ACTION_FULL;
-		if (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG && action != SECCOMP_RET_ERRNO)
+		uint32_t steps = STEPS_MAX;
+		if (can_be_deadly(program, count, 0, (struct path){ 0 }, &call, &steps))
 			return true;
 	}
 	return false;

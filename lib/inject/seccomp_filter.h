@@ -15,7 +15,8 @@
 uint32_t seccomp_filter_run(const struct sock_filter *program, size_t count, const struct seccomp_data *call);
 
 /*
- * Returns whether a filter ends the process, or hands it to another one, for any system call of x86-64 without
- * arguments: if not, what it forbids only fails. Container engines' filters are of that kind.
+ * Returns whether a filter may end the process, or hand it to another one, for any system call of x86-64 with any
+ * arguments: if not, what it forbids only fails. Container engines' filters are of that kind. A filter that is too
+ * complicated to know counts as one.
  */
 bool seccomp_filter_is_deadly(const struct sock_filter *program, size_t count);

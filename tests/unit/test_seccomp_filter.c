@@ -117,6 +117,25 @@ TEST(filters_that_end_or_hand_over_a_process_are_deadly)
 	ck_assert(is_deadly(SCMP_ACT_NOTIFY));
 }
 
+/* memory protection, as filters against new code have it: only with these arguments. */
+TEST(filters_that_end_a_process_by_arguments_are_deadly)
+{
+	const uint32_t actions[] = { SCMP_ACT_KILL, SCMP_ACT_ERRNO(1) };
+	const struct scmp_arg_cmp compare = SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, 4, 4);
+	for (size_t i = 0; i < COUNT(actions); i++) {
+		struct sock_filter program[1024];
+		scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+		int file = memfd_create("filter", MFD_CLOEXEC);
+		ck_assert_int_eq(seccomp_rule_add_array(filter, actions[i], SCMP_SYS(mprotect), 1, &compare), 0);
+		ck_assert_int_eq(seccomp_export_bpf(filter, file), 0);
+		seccomp_release(filter);
+		ssize_t size = pread(file, program, sizeof program, 0);
+		ck_assert_int_gt(size, 0);
+		close(file);
+		ck_assert(seccomp_filter_is_deadly(program, (size_t)size / sizeof *program) == (i == 0));
+	}
+}
+
 TEST(what_linux_does_not_accept_is_deadly)
 {
 	const struct sock_filter programs[][2] = {
