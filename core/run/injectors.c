@@ -19,7 +19,8 @@
 #include "run/injector_messages.h"
 
 /* Loading the BPF program takes 100 ms, and reading the process's files may wait for a server. */
-#define BEGIN_WITHIN (5 * NANOSECONDS_PER_SECOND)
+/* Less than a callback of an isolated source may take. */
+#define BEGIN_WITHIN (3 * NANOSECONDS_PER_SECOND)
 /* A message that has begun is complete: the program sends each at once. */
 #define MESSAGE_WITHIN (NANOSECONDS_PER_SECOND / 10)
 #define END_WITHIN (2 * NANOSECONDS_PER_SECOND)
@@ -115,6 +116,16 @@ static bool split(char *request, size_t size, char *arguments[ARGUMENTS_MAX])
 	return count == ARGUMENTS_MAX - 1;
 }
 
+/* A source in a process of its own may ask for anything. */
+static bool is_target(const struct instance *instance, const char *pid)
+{
+	const struct iaprof_target *target = &instance->services->target;
+	for (uint32_t i = 0; i < target->pid_count; i++)
+		if (strtoul(pid, NULL, 10) == target->pids[i])
+			return true;
+	return false;
+}
+
 int injectors_add(struct injectors *injectors, struct instance *instance, const char *request, size_t size,
 		  struct error *error)
 {
@@ -125,6 +136,8 @@ int injectors_add(struct injectors *injectors, struct instance *instance, const 
 	memcpy(copy, request, size);
 	if (!split(copy, size, arguments))
 		return error_set(error, EINVAL, "malformed request");
+	if (!is_target(instance, arguments[1]))
+		return error_set(error, EPERM, "process %s is not profiled in this run", arguments[1]);
 	struct injector *injector = calloc(1, sizeof *injector);
 	if (!injector || !array_push(&injectors->items, injector)) {
 		free(injector);

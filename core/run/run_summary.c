@@ -11,7 +11,9 @@
 static void report_cost(const struct engine_result *result, double elapsed, const struct run_cost *cost)
 {
 	double wall = (double)(cost->end.clock - cost->begin.clock), kernel_side = (double)result->kernel_side_time;
-	double sampling = (double)(cost->end.cpu - cost->begin.cpu) + kernel_side;
+	/* Processes that have ended count no more. */
+	uint64_t own = cost->end.cpu > cost->begin.cpu ? cost->end.cpu - cost->begin.cpu : 0;
+	double sampling = (double)own + kernel_side;
 	double all = (double)cost->total + kernel_side;
 	struct quantity_text samples = quantity_sum(result->samples);
 	/* The start-up cost dominates a short run, so a percentage would be misleading. */

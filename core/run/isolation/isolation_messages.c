@@ -99,7 +99,9 @@ static void take_message(struct isolation *isolation, const struct message *mess
 		break;
 	case MESSAGE_INJECT: {
 		struct instance_services *services = instance->services;
-		int result = services->inject(services->context, instance, message->bytes, message->size, &error);
+		int result = services->inject ? services->inject(services->context, instance, message->bytes,
+								 message->size, &error)
+					      : error_set(&error, ENOTSUP, "not in this run");
 		(void)message_send(isolation->child.channel, MESSAGE_ANSWER, result, 0, error.text,
 				   result ? strlen(error.text) : 0, CHANNEL_NOW);
 		break;
