@@ -28,16 +28,22 @@
 #include "process.h"
 
 #define PROCESSES_MAX 256
+#define ACCEPTS_MAX 256 /* at a time: more than may wait */
 #define NETWORKS_MAX 16
 #define RANGE_VARIABLE "NVTX_INJECTION64_PATH"
 /* The copy of the library that iaprof makes in a process which does not see the file. */
-#define CUDA_COPY "/memfd:libiaprof-cuda.so"
+#define LIBRARY_NAME "libiaprof-cuda.so"
+#define CUDA_COPY "/memfd:" LIBRARY_NAME
+/* Of all processes: 1.3 million a second. */
+#define RECORDS_AT_ONCE 65536u
 #define READ_INTERVAL (50u * 1000 * 1000)
 /* The library sends launches and code within this time, in ns. */
 #define BEHIND (500u * 1000 * 1000)
 /* At the end, the library sends what it has and gives CUPTI back: how often that is looked for, and how long. */
 #define END_PAUSE_US 10000
-#define END_PAUSES 150
+#define END_WAIT (1500u * 1000 * 1000)
+/* And how long the rest of their rings is read, which they may still write. */
+#define REST_WAIT (500u * 1000 * 1000)
 /* And executions: it asks CUPTI for them every quarter of a second. */
 #define TIMES_BEHIND (1500u * 1000 * 1000)
 
@@ -118,9 +124,10 @@ static int find_library(struct cuda *cuda)
 
 static int name_socket(struct cuda *cuda)
 {
-	uint64_t random[2];
+	uint64_t random[4];
 	if (getrandom(random, sizeof random, 0) != sizeof random)
 		return cuda->host->fail(cuda->host, EIO, "cannot get a random number");
+	snprintf(cuda->session.token, sizeof cuda->session.token, "%016" PRIx64 "%016" PRIx64, random[2], random[3]);
 	snprintf(cuda->socket_name, sizeof cuda->socket_name, "iaprof-cuda-%016" PRIx64 "%016" PRIx64, random[0],
 		 random[1]);
 	return 0;
@@ -208,8 +215,8 @@ static int set_range_library(struct cuda *cuda)
 static void write_settings(const struct cuda *cuda, bool has_stacks, char text[static CUDA_SETTINGS_SIZE])
 {
 	bool samples = cuda->sampling == SAMPLING_YES || (cuda->sampling == SAMPLING_AUTO && !cuda->is_attaching);
-	snprintf(text, CUDA_SETTINGS_SIZE, "%s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d %d %d %s",
-		 cuda->socket_name, cuda->period, cuda->sleep / 1000000, (unsigned)cuda->mode + 1,
+	snprintf(text, CUDA_SETTINGS_SIZE, "%s %s %" PRIu64 " %" PRIu64 " %u %d %" PRIu64 " %d %d %d %s",
+		 cuda->socket_name, cuda->session.token, cuda->period, cuda->sleep / 1000000, (unsigned)cuda->mode + 1,
 		 !cuda->launches_taken ? CUDA_LAUNCHES_NONE
 		 : has_stacks          ? CUDA_LAUNCHES_HOOK
 				       : CUDA_LAUNCHES_RING,
@@ -287,13 +294,26 @@ static void process_launch(void *context, const struct cuda_launch_event *event)
 	for (size_t i = 0; i < cuda->process_count; i++)
 		if (process_id(cuda->processes[i]) == event->pid)
 			return process_launched(cuda->processes[i], event);
-	cuda->session.unknown++;
+	/* The library is the same in programs of other runs. */
+}
+
+/* A copy in memory, or the file of an earlier version that a program has loaded before. */
+static bool is_other_library(const struct cuda *cuda, const struct iaprof_mapped_file *file)
+{
+	struct stat status;
+	const char *slash = strrchr(file->path, '/');
+	size_t length = strlen(LIBRARY_NAME);
+	if (strncmp(file->path, CUDA_COPY, strlen(CUDA_COPY)) == 0)
+		return true;
+	return slash && strncmp(slash + 1, LIBRARY_NAME, length) == 0 &&
+	       (!slash[1 + length] || slash[1 + length] == ' ') && !stat(cuda->library_path, &status) &&
+	       status.st_ino != file->inode;
 }
 
 static int file_mapped(const struct iaprof_host *host, void *instance, const struct iaprof_mapped_file *file)
 {
 	struct cuda *cuda = instance;
-	if (strncmp(file->path, CUDA_COPY, strlen(CUDA_COPY)) != 0)
+	if (!is_other_library(cuda, file))
 		return 0;
 	int result = launches_attach_copy(&cuda->launches, file);
 	if (result)
@@ -339,12 +359,42 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	return attach(cuda, has_stacks);
 }
 
+static uint32_t owner_of(uint32_t pid)
+{
+	struct stat status;
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
+	return stat(path, &status) ? 0 : status.st_uid;
+}
+
+/*
+ * Every user sees the socket's name in /proc/net/unix: returns whether a connection can be of a profiled program, which
+ * is one of the target, or runs as the user of the command, or as root.
+ */
+static bool is_of_target(const struct cuda *cuda, int opened)
+{
+	const struct iaprof_target *target = cuda->host->target(cuda->host);
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+	if (getsockopt(opened, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.pid <= 0)
+		return false;
+	bool is_found = !cuda->is_attaching && (!peer.uid || peer.uid == owner_of(target->command_pid));
+	for (uint32_t i = 0; cuda->is_attaching && i < target->pid_count && !is_found; i++)
+		is_found = target->pids[i] == (uint32_t)peer.pid;
+	return is_found;
+}
+
 static void accept_from(struct cuda *cuda, int socket)
 {
-	for (int i = 0; i < 16; i++) {
+	for (int i = 0; i < ACCEPTS_MAX; i++) {
 		int opened = accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (opened < 0)
 			return;
+		if (!is_of_target(cuda, opened)) {
+			close(opened);
+			cuda->session.strangers++;
+			continue;
+		}
 		if (cuda->process_count == PROCESSES_MAX) {
 			close(opened);
 			cuda->refused++;
@@ -396,6 +446,7 @@ static void read_all(struct cuda *cuda)
 {
 	uint64_t now = cuda->host->clock(cuda->host);
 	accept_all(cuda);
+	cuda->session.records_at_once = RECORDS_AT_ONCE / (uint32_t)(cuda->process_count ? cuda->process_count : 1);
 	for (size_t i = 0; i < cuda->process_count; i++)
 		(void)process_read(cuda->processes[i]);
 	/* A process is kept until its launches were read. */
@@ -435,7 +486,7 @@ static void end_processes(struct cuda *cuda)
 	cuda->session.until = cuda->host->clock(cuda->host);
 	for (size_t i = 0; i < cuda->process_count; i++)
 		process_finish(cuda->processes[i]);
-	for (int i = 0; i < END_PAUSES && cuda->process_count; i++) {
+	while (cuda->process_count && cuda->host->clock(cuda->host) - cuda->session.until < END_WAIT) {
 		usleep(END_PAUSE_US);
 		read_all(cuda);
 	}
@@ -444,10 +495,10 @@ static void end_processes(struct cuda *cuda)
 static int stop(const struct iaprof_host *host, void *instance)
 {
 	struct cuda *cuda = instance;
-	(void)host;
 	end_processes(cuda);
 	/* A ring holds 16 MiB, 65,536 records are read at a time, and the smallest has 24 bytes. */
-	for (int i = 0; i < 16; i++)
+	uint64_t until = host->clock(host) + REST_WAIT;
+	for (int i = 0; i < 16 && host->clock(host) < until; i++)
 		read_all(cuda);
 	return 0;
 }
@@ -465,11 +516,15 @@ static int finish(const struct iaprof_host *host, void *instance)
 		  (uint64_t)sum.stacks.missing);
 	if (!cuda->process_total)
 		host->log(host, IAPROF_LOG_WARNING, "no CUDA program %s",
-			  cuda->is_attaching ? "was attached to"
+			  cuda->is_attaching ? "was attached to (if the library was loaded, the program lacks sockets, "
+					       "threads or memory for it)"
 					     : "ran: the driver loads the library in cuInit() (is "
 					       "libcuda.so.1 there?)");
 	if (cuda->refused)
 		host->lost(host, "processes: too many at one time", 0, cuda->refused, 0, 0);
+	if (cuda->session.strangers)
+		host->log(host, IAPROF_LOG_WARNING, "%" PRIu64 " connections of other programs were refused",
+			  cuda->session.strangers);
 	if (cuda->session.unkept)
 		host->lost(host, "stacks of CUDA graphs: too many different ones", 0, cuda->session.unkept, 0, 0);
 	if (cuda->session.unknown)

@@ -526,10 +526,12 @@ static void end_profile(void)
 static void at_exit(void)
 {
 	struct timespec until;
+	if (library.is_forked)
+		return;
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += EXIT_WAIT_SECONDS;
 	pthread_mutex_lock(&library.stop_lock);
-	bool was_active = library.is_active && !library.is_forked;
+	bool was_active = library.is_active;
 	library.is_stopping = true;
 	pthread_cond_broadcast(&library.stop);
 	while (was_active && library.is_active && !pthread_cond_timedwait(&library.stop, &library.stop_lock, &until))
@@ -544,9 +546,11 @@ static void at_exit(void)
 	__atomic_store_n(&library.is_off, true, __ATOMIC_RELAXED);
 }
 
+/* Locks may be held by threads that the child does not have: nothing here is used in it any more. */
 static void in_child(void)
 {
 	library.is_off = library.is_forked = true;
+	writer_abandon(&library.writer);
 }
 
 static void send_range(void)
@@ -602,17 +606,17 @@ static void start_executions(void)
 /* Connects to the plugin and takes the settings. Returns false if there is none. */
 static bool take_settings(const char *settings)
 {
-	char name[96], cupti[CUDA_SETTINGS_SIZE] = "";
+	char name[96], token[CUDA_TOKEN_SIZE], cupti[CUDA_SETTINGS_SIZE] = "";
 	_Static_assert(CUDA_SETTINGS_SIZE == 1024, "%1023[^\n]");
 	if (!settings ||
-	    sscanf(settings, "%95s %u %u %u %u %u %u %u %u %1023[^\n]", name, &library.settings.period,
+	    sscanf(settings, "%95s %32s %u %u %u %u %u %u %u %u %1023[^\n]", name, token, &library.settings.period,
 		   &library.settings.sleep, &library.settings.mode, &library.launches.mode, &library.launches.rate,
-		   &library.take_cubins, &library.is_sampling, &library.takes_times, cupti) < 9)
+		   &library.take_cubins, &library.is_sampling, &library.takes_times, cupti) < 10)
 		return false;
 	/* Of the time since the last profile. */
 	if (library.sampling)
 		sampling_read(library.sampling);
-	if (!writer_open(&library.writer, name, sampling_clock()))
+	if (!writer_open(&library.writer, name, token, sampling_clock()))
 		return false;
 	if (library.cupti.subscribe || cupti_find(&library.cupti, cupti))
 		return true;
@@ -682,9 +686,11 @@ static void initialize(void)
 static bool set_active(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	if (library.is_forked)
+		return false;
 	pthread_once(&once, initialize);
 	pthread_mutex_lock(&library.stop_lock);
-	bool may = !library.is_active && !library.is_stopping && !library.is_forked;
+	bool may = !library.is_active && !library.is_stopping;
 	library.is_active |= may;
 	library.is_ending &= !may;
 	pthread_mutex_unlock(&library.stop_lock);
@@ -695,10 +701,12 @@ static bool set_active(void)
 static void refuse(const char *settings)
 {
 	static struct writer other = WRITER_NONE;
-	char name[96];
-	if (sscanf(settings, "%95s", name) != 1 || !writer_open(&other, name, sampling_clock()))
+	char name[96], token[CUDA_TOKEN_SIZE];
+	if (sscanf(settings, "%95s %32s", name, token) != 2 || !writer_open(&other, name, token, sampling_clock()))
 		return;
-	writer_send_message(&other, true, "the program is not profiled: another iaprof profiles it");
+	writer_send_message(&other, true, "the program is not profiled: %s",
+			    library.is_forked ? "it was forked by one that used CUDA, which does not work then"
+					      : "another iaprof profiles it");
 	writer_close(&other);
 }
 
@@ -730,10 +738,11 @@ static void *run_profile(void *settings)
 	pthread_mutex_unlock(&library.stop_lock);
 	if (has_begun && !library.is_stopping)
 		end_profile();
+	uint64_t opened = library.writer.opened;
 	set_inactive();
 	if (!library.is_stopping) {
 		sleep(RELEASE_SECONDS);
-		writer_release(&library.writer);
+		writer_release(&library.writer, opened);
 	}
 	return NULL;
 }
@@ -780,6 +789,8 @@ EXPORT int InitializeInjection(void)
 EXPORT void iaprof_cuda_attach(const char *settings)
 {
 	bool may = set_active();
+	if (library.is_forked)
+		return refuse(settings);
 	char *copy = strdup(settings);
 	library.is_attached = true;
 	if (copy && start_thread(may ? run_profile : wait_and_run_profile, copy))

@@ -67,9 +67,12 @@ int launches_attach_copy(struct launches *launches, const struct iaprof_mapped_f
 		return launches->ring ? -E2BIG : 0;
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, file->pid, file->start,
 		 file->start + file->length);
+	struct bpf_log log = bpf_log_begin(launches->host);
 	struct bpf_link *link = attach_to(launches, path);
-	if (!link)
-		return -errno;
+	int error = link ? 0 : -errno;
+	bpf_log_end(&log);
+	if (error)
+		return error;
 	launches->copies[launches->copy_count++] = link;
 	return 0;
 }
@@ -88,6 +91,7 @@ int launches_open(struct launches *launches, const struct iaprof_host *host, con
 		  size_t size)
 {
 	const char *step = "load the BPF program";
+	launches->host = host;
 	int result = stack_reader_probe(&launches->stacks, host, BPF_PROG_TYPE_KPROBE);
 	struct bpf_log log = bpf_log_begin(host);
 	if (!result)

@@ -17,6 +17,7 @@ typedef void launches_take(void *context, const struct cuda_launch_event *event)
 /* The first member of the instance. Initialise with {0}; launches_close() accepts that. */
 struct launches {
 	struct stack_reader stacks;
+	const struct iaprof_host *host;
 	struct cuda_bpf *skeleton;
 	struct ring_buffer *ring;
 	struct cpu_table processors;

@@ -18,8 +18,6 @@
 #include "stall_words.h"
 
 #define MACHINE_CUDA 190 /* EM_CUDA in elf.h */
-/* 1.3 million a second, with the interval of reads. */
-#define RECORDS_AT_ONCE 65536
 #define MESSAGES_AT_ONCE 64
 #define NUMBERS_MAX 65536u
 #define MODULES_MAX 65536u
@@ -120,6 +118,11 @@ static bool is_sealed(int descriptor, uint64_t size, int seals)
 static void open_ring(struct process *process, const struct cuda_hello *hello, int descriptor)
 {
 	uint64_t size = hello->ring_size;
+	if (memcmp(hello->token, process->session->token, sizeof hello->token) != 0) {
+		process->session->strangers++;
+		process->is_closed = true;
+		return;
+	}
 	if (process->ring || size < 4096 || size > CUDA_RING_SIZE || size & (size - 1) ||
 	    !is_sealed(descriptor, CUDA_RING_HEAD_SIZE + size, F_SEAL_SHRINK))
 		return;
@@ -205,7 +208,7 @@ static bool read_message(struct process *process)
 	if (count == 1 && message.hello.magic == CUDA_MAGIC && message.hello.type == CUDA_HELLO &&
 	    size == sizeof message.hello)
 		open_ring(process, &message.hello, descriptors[0]);
-	else if (count == 1 && message.cubin.magic == CUDA_MAGIC && message.cubin.type == CUDA_CUBIN &&
+	else if (count == 1 && process->ring && message.cubin.magic == CUDA_MAGIC && message.cubin.type == CUDA_CUBIN &&
 		 size == sizeof message.cubin)
 		add_cubin(process, &message.cubin, descriptors[0]);
 	else
@@ -660,7 +663,7 @@ static bool read_ring(struct process *process)
 	union record record;
 	uint64_t head = __atomic_load_n(&process->ring->head, __ATOMIC_ACQUIRE);
 	bool is_damaged = head - process->tail > process->ring_size;
-	for (int i = 0; !is_damaged && i < RECORDS_AT_ONCE && process->tail != head; i++) {
+	for (uint32_t i = 0; !is_damaged && i < process->session->records_at_once && process->tail != head; i++) {
 		copy_from(process, process->tail, &record.header, sizeof record.header);
 		uint32_t size = record.header.size;
 		is_damaged =

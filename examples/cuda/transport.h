@@ -11,12 +11,14 @@
 
 /*
  * In the environment of a program that iaprof starts, and the argument of CUDA_ATTACH in one that runs already: "NAME
- * PERIOD SLEEP MODE HOOK RATE CUBINS SAMPLING TIME", numbers in decimal, and the path of CUPTI, if it is stated. HOOK:
+ * TOKEN PERIOD SLEEP MODE HOOK RATE CUBINS SAMPLING TIME", numbers in decimal, and the path of CUPTI, if it is stated.
+ * TOKEN: what the plugin knows its programs by. HOOK:
  * enum cuda_launches. Each thread calls the hook at most about RATE times a second; 0: at each launch. TIME: 1 if the
  * times of all executions are sent.
  */
 #define CUDA_VARIABLE "IAPROF_CUDA"
 #define CUDA_SETTINGS_SIZE 1024u
+#define CUDA_TOKEN_SIZE 33u
 /* Function of the library: begins, returns at once, and ends when the plugin closes its socket. */
 #define CUDA_ATTACH "iaprof_cuda_attach"
 enum cuda_launches {
@@ -28,7 +30,7 @@ enum cuda_launches {
 /* A path, instead of that of the settings: this CUPTI and no other. */
 #define CUDA_CUPTI_VARIABLE "IAPROF_CUDA_CUPTI"
 
-#define CUDA_MAGIC 0x32616475630a0d00ull
+#define CUDA_MAGIC 0x33616475630a0d00ull
 #define CUDA_RING_SIZE (UINT64_C(16) << 20)
 #define CUDA_NAME_MAX 4096u
 #define CUDA_REASON_MAX 64u
@@ -53,6 +55,7 @@ struct cuda_hello {
 	uint32_t pad;
 	uint64_t ring_size; /* without the head: a power of two */
 	uint64_t time;
+	char token[32]; /* without a NUL */
 };
 
 struct cuda_cubin {

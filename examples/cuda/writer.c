@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "writer.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -12,6 +13,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#define CONNECT_TRIES 50
+#define CONNECT_PAUSE_US 5000
 
 /* Sends a message with a descriptor, or fails at once. */
 static bool send_descriptor(int socket, const void *message, size_t size, int descriptor)
@@ -40,9 +44,15 @@ static int connect_to(const char *name)
 	if (opened < 0 || length + 1 > sizeof address.sun_path)
 		return opened < 0 ? -1 : (close(opened), -1);
 	memcpy(address.sun_path + 1, name, length);
-	if (!connect(opened, (const struct sockaddr *)&address,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)))
-		return opened;
+	int error = EAGAIN;
+	/* Others may have filled the queue, which the plugin empties. */
+	for (int i = 0; i < CONNECT_TRIES && error == EAGAIN; i++) {
+		if (!connect(opened, (const struct sockaddr *)&address,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)))
+			return opened;
+		error = errno;
+		usleep(error == EAGAIN ? CONNECT_PAUSE_US : 0);
+	}
 	close(opened);
 	return -1;
 }
@@ -68,11 +78,12 @@ static bool make_ring(struct writer *writer)
 	return true;
 }
 
-bool writer_open(struct writer *writer, const char *name, uint64_t time)
+bool writer_open(struct writer *writer, const char *name, const char *token, uint64_t time)
 {
 	struct cuda_hello hello = {
 		.magic = CUDA_MAGIC, .type = CUDA_HELLO, .ring_size = CUDA_RING_SIZE, .time = time
 	};
+	memcpy(hello.token, token, strnlen(token, sizeof hello.token));
 	int opened = connect_to(name);
 	if (opened < 0)
 		return false;
@@ -84,6 +95,7 @@ bool writer_open(struct writer *writer, const char *name, uint64_t time)
 		done = send_descriptor(opened, &hello, sizeof hello, writer->file);
 	}
 	writer->is_open = done;
+	writer->opened++;
 	writer->socket = done ? opened : -1;
 	pthread_mutex_unlock(&writer->lock);
 	if (!done)
@@ -107,10 +119,19 @@ void writer_close(struct writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-void writer_release(struct writer *writer)
+void writer_abandon(struct writer *writer)
+{
+	if (writer->socket >= 0)
+		close(writer->socket);
+	if (writer->file >= 0)
+		close(writer->file);
+	writer->socket = writer->file = -1;
+}
+
+void writer_release(struct writer *writer, uint64_t opened)
 {
 	pthread_mutex_lock(&writer->lock);
-	if (!writer->is_open && writer->ring)
+	if (!writer->is_open && writer->opened == opened && writer->ring)
 		(void)fallocate(writer->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
 				CUDA_RING_HEAD_SIZE + CUDA_RING_SIZE);
 	pthread_mutex_unlock(&writer->lock);

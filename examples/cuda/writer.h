@@ -17,6 +17,7 @@ struct writer {
 	int file; /* of the ring, which is kept for the next plugin */
 	struct cuda_ring *ring;
 	uint64_t head;
+	uint64_t opened; /* how often */
 };
 #define WRITER_NONE                                                                                                    \
 	{                                                                                                              \
@@ -24,13 +25,15 @@ struct writer {
 	}
 
 /* Connects to a plugin. Returns false if there is none. The writer is not open. */
-bool writer_open(struct writer *writer, const char *name, uint64_t time);
+bool writer_open(struct writer *writer, const char *name, const char *token, uint64_t time);
 /* Returns whether the plugin reads no more. Does not wait. */
 bool writer_is_finished(const struct writer *writer);
 /* Disconnects. What is written then is dropped. */
 void writer_close(struct writer *writer);
-/* Gives the ring's memory back unless another plugin was connected: when the one before has read it. */
-void writer_release(struct writer *writer);
+/* Gives the ring's memory back, when the plugin has read it, unless it was opened again: opened: as of that plugin. */
+void writer_release(struct writer *writer, uint64_t opened);
+/* In a forked child: closes the descriptors, and is not used any more. Async-signal-safe. */
+void writer_abandon(struct writer *writer);
 
 /* Appends a record and its text, or counts the drop: one record and weight of this kind. */
 bool writer_put(struct writer *writer, const void *record, size_t size, const void *text, size_t length,

@@ -352,7 +352,7 @@ def shares_by_kernel_are_compared():
 
 @case
 def the_library_without_iaprof_does_nothing():
-    for environment in ({}, {'IAPROF_CUDA': 'nobody 20 1000 1 1 0 1 1 1'}, {'IAPROF_CUDA': 'x'}):
+    for environment in ({}, {'IAPROF_CUDA': 'nobody token 20 1000 1 1 0 1 1 1'}, {'IAPROF_CUDA': 'x'}):
         outcome = subprocess.run(['./cuda/stand-in/program', '10', 'cubin2'], stdout=subprocess.PIPE, check=False,
                                  encoding='utf-8', timeout=600,
                                  env={**os.environ, **environment,
@@ -526,8 +526,9 @@ def kernels_hang_below_the_python_line_that_launched_them():
 
 HOSTILE = r'''
 import array, ctypes, fcntl, mmap, os, socket, struct
-MAGIC, HEAD = 0x31616475630a0d00, 4096
-name = os.environ['IAPROF_CUDA'].split()[0]
+MAGIC = int(os.environ['CUDA_MAGIC'], 16)
+HEAD = 4096
+name, token = os.environ['IAPROF_CUDA'].split()[:2]
 def memory(size, seals):
     descriptor = os.memfd_create('x', os.MFD_ALLOW_SEALING)
     os.ftruncate(descriptor, size)
@@ -539,7 +540,7 @@ def connect(message, descriptors):
     end.sendmsg([message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', descriptors))])
     return end
 def hello(size):
-    return struct.pack('<QIIQQ', MAGIC, 1, 0, size, 0)
+    return struct.pack('<QIIQQ32s', MAGIC, 1, 0, size, 0, token.encode())
 def ring(records, head=None):
     descriptor = memory(HEAD + 65536, fcntl.F_SEAL_SHRINK)
     view = mmap.mmap(descriptor, HEAD + 65536)
@@ -565,13 +566,29 @@ time.sleep(0.3)
 '''
 
 
+def magic():
+    with open('cuda/transport.h', encoding='utf-8') as file:
+        return {**os.environ, 'CUDA_MAGIC': re.search(r'#define CUDA_MAGIC (0x[0-9a-f]+)ull', file.read())[1]}
+
+
 @case
 def what_a_hostile_program_sends_is_counted_and_refused():
     outcome = subprocess.run([IAPROF, '-s', './cuda/iaprof-cuda.so', '-k', 'folded:output=out.folded', '--',
                               sys.executable, '-c', HOSTILE], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             encoding='utf-8', check=False, timeout=600)
+                             encoding='utf-8', check=False, timeout=600, env=magic())
     assert outcome.returncode == 0 and 'Traceback' not in outcome.stderr, outcome.stderr
     assert re.search('records of the library that could not be used', outcome.stderr), outcome.stderr
+
+
+@case
+def connections_of_others_are_refused():
+    """The socket's name is in /proc/net/unix; what the plugin knows its programs by is not."""
+    nobody = ['sh', '-c', 'setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; true', 'sh']
+    for before, program in ([], HOSTILE.replace('\ndef memory', '\ntoken = "x" * 32\ndef memory', 1)), (nobody, HOSTILE):
+        outcome = subprocess.run([IAPROF, '-s', './cuda/iaprof-cuda.so', '-k', 'folded:output=out.folded', '--',
+                                  *before, '/usr/bin/python3', '-c', program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 encoding='utf-8', check=False, timeout=600, env=magic())
+        assert outcome.returncode == 0 and 'connections of other programs were refused' in outcome.stderr, outcome.stderr
 
 
 for variable in 'CUDA_INJECTION64_PATH', 'IAPROF_CUDA', 'STAND_IN_FAILS':
