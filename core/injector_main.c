@@ -32,23 +32,15 @@ IAPROF_PRINTF(3, 4) static void host_log(const struct iaprof_host *host, int lev
 	va_end(arguments);
 }
 
+/* Of failures: the source has its answer once the library can be loaded, and what fails later is logged. */
+static uint32_t failure_type = INJECTOR_HAS_FAILED;
+
 IAPROF_PRINTF(3, 4) static int host_fail(const struct iaprof_host *host, int error, const char *format, ...)
 {
 	va_list arguments;
 	(void)host;
 	va_start(arguments, format);
-	send_text(INJECTOR_HAS_FAILED, format, arguments);
-	va_end(arguments);
-	return error < 0 ? error : error ? -error : -EINVAL;
-}
-
-/* When the source was told that the library can be loaded. */
-IAPROF_PRINTF(3, 4) static int host_fail_later(const struct iaprof_host *host, int error, const char *format, ...)
-{
-	va_list arguments;
-	(void)host;
-	va_start(arguments, format);
-	send_text(IAPROF_LOG_ERROR, format, arguments);
+	send_text(failure_type, format, arguments);
 	va_end(arguments);
 	return error < 0 ? error : error ? -error : -EINVAL;
 }
@@ -69,11 +61,11 @@ static uint64_t host_clock(const struct iaprof_host *host)
 
 int main(int count, char **arguments)
 {
-	struct iaprof_host host = { .size = sizeof host,
-				    .instance_name = INJECTOR_PROGRAM,
-				    .clock = host_clock,
-				    .log = host_log,
-				    .fail = host_fail };
+	const struct iaprof_host host = { .size = sizeof host,
+					  .instance_name = INJECTOR_PROGRAM,
+					  .clock = host_clock,
+					  .log = host_log,
+					  .fail = host_fail };
 	if (count != 7)
 		return EXIT_FAILURE;
 	struct injection_request request = { .pid = (pid_t)strtoul(arguments[1], NULL, 10),
@@ -90,7 +82,7 @@ int main(int count, char **arguments)
 	if (injection_check(&host, &request) ||
 	    channel_send_bytes(CHILD_CHANNEL, INJECTOR_IS_READY, NULL, 0, -1, NULL) || !wait_for_begin())
 		return EXIT_FAILURE;
-	host.fail = host_fail_later;
+	failure_type = IAPROF_LOG_ERROR;
 	if (injection_start(&host, &request, &injection))
 		return EXIT_FAILURE;
 	/* The other end sends nothing more: it is closed when the run ends. */

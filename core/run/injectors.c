@@ -18,8 +18,7 @@
 #include "plugin/helper.h"
 #include "run/injector_messages.h"
 
-/* Loading the BPF program takes 100 ms, and reading the process's files may wait for a server. */
-/* Less than a callback of an isolated source may take. */
+/* Reading the process's files may wait for a server. Less than a callback of an isolated source may take. */
 #define BEGIN_WITHIN (3 * NANOSECONDS_PER_SECOND)
 /* A message that has begun is complete: the program sends each at once. */
 #define MESSAGE_WITHIN (NANOSECONDS_PER_SECOND / 10)

@@ -16,7 +16,7 @@ struct injectors {
 
 /*
  * Starts one and waits a few seconds until the process was examined. request: the values of struct iaprof_injection, as
- * injector_pack() makes it. Its messages are logged as those of the instance. Returns 0 or sets error.
+ * injection_pack() makes it. Its messages are logged as those of the instance. Returns 0 or sets error.
  */
 int injectors_add(struct injectors *injectors, struct instance *instance, const char *request, size_t size,
 		  struct error *error);
@@ -24,7 +24,7 @@ int injectors_add(struct injectors *injectors, struct instance *instance, const 
 /* Has them load the libraries: the sources were started, and miss nothing that the libraries send. */
 void injectors_begin(struct injectors *injectors);
 
-/* Has all of them end, which takes a second at most, logs what they say about it, and frees them. */
+/* Has all of them end, which takes two seconds at most, logs what they say about it, and frees them. */
 void injectors_end(struct injectors *injectors);
 
 #define INJECTION_REQUEST_MAX ((size_t)8 << 10)

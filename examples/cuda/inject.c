@@ -67,7 +67,6 @@ struct library {
 	pthread_mutex_t callbacks_lock;
 	bool has_callbacks, is_disabling;
 	uint32_t inside;      /* threads within a call */
-	uint64_t calls;       /* so far */
 	uint32_t captures;    /* of streams, in progress */
 	uint32_t overlapping; /* calls that began while another thread was within one */
 	bool is_overlap_reported, is_cost_reported;

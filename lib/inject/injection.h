@@ -3,12 +3,12 @@
 #pragma once
 
 #include <pthread.h>
-#include <string.h>
 #include "base/clock.h"
 #include "call_watch.h"
 #include "inject.h"
 #include "remote_call.h"
 #include "target_process.h"
+#include "text/printable.h"
 
 #define SECOND NANOSECONDS_PER_SECOND
 
@@ -39,8 +39,7 @@ static inline void state_set(struct injection *injection, enum injection_state s
 /* The library's name in messages. */
 static inline const char *injection_library(const struct injection *injection)
 {
-	const char *slash = strrchr(injection->request->library, '/');
-	return slash ? slash + 1 : injection->request->library;
+	return path_name(injection->request->library);
 }
 
 /* Returns whether there is nothing to do in the process as it was examined. */

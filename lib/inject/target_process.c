@@ -16,16 +16,11 @@
 #include "process/process_file.h"
 #include "process/process_maps.h"
 #include "process/rights.h"
+#include "text/printable.h"
 #include "target_process.h"
 
 /* The alternative, which needs no change to a running process. */
 #define OTHER_WAY "start the program under iaprof"
-
-static const char *basename_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
 
 /* Container engines install one; programs add a few of their own. */
 #define FILTERS_MAX 64
@@ -136,7 +131,7 @@ static int program_check(const struct iaprof_host *host, pid_t pid, const char *
 	if (count != (ssize_t)sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
 		return host->fail(host, ENOTSUP, "process %d is not a 64-bit x86-64 program: cannot load %s into it",
-				  (int)pid, basename_of(library));
+				  (int)pid, path_name(library));
 	return 0;
 }
 
@@ -304,7 +299,7 @@ static int watched_check(const struct target_process *target, char *message, siz
 /* The file, or a copy in memory that was loaded before. */
 static bool is_the_library(const struct target_process *target, const struct process_mapping *mapping)
 {
-	const char *name = basename_of(target->library);
+	const char *name = path_name(target->library);
 	char copy[PATH_MAX + 8];
 	snprintf(copy, sizeof copy, "memfd:%s", name);
 	return (mapping->inode == target->library_file.st_ino && process_mapping_is_named(mapping, name)) ||
