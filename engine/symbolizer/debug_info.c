@@ -3,6 +3,7 @@
 #include "symbolizer/debug_info.h"
 
 #include <dwarf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <elfutils/libdw.h>
@@ -17,7 +18,7 @@
 #define RANGE_COUNT_MAX ((size_t)16 << 20)
 
 struct unit_entry {
-	Dwarf_Off die;                    /* in .debug_info */
+	Dwarf_Off die;                    /* in .debug_info; if only lines exist: the table in .debug_line */
 	struct debug_placement placement; /* size 0: it was relocated */
 	bool decoded;
 	struct debug_unit unit;
@@ -27,6 +28,7 @@ struct debug_info {
 	struct elf_file file, shared_file;
 	Dwarf *dwarf, *shared;
 	Elf_Data *line_section;         /* NULL if none */
+	bool has_units;                 /* otherwise, only lines exist */
 	struct range_table unit_ranges; /* value: position in units */
 	size_t ranges_seen;
 	ARRAY(struct unit_entry) units;
@@ -35,13 +37,23 @@ struct debug_info {
 	uint64_t failed;
 };
 
-bool debug_info_exists(const struct elf_file *file)
+static bool has_section(const struct elf_file *file, const char *name, const char *compressed_name)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = elf_file_section(file, ".debug_info", 0, &header);
+	Elf_Scn *section = elf_file_section(file, name, 0, &header);
 	if (!section)
-		section = elf_file_section(file, ".zdebug_info", 0, &header);
+		section = elf_file_section(file, compressed_name, 0, &header);
 	return section && header.sh_type != SHT_NOBITS && header.sh_size;
+}
+
+bool debug_info_exists(const struct elf_file *file)
+{
+	return has_section(file, ".debug_info", ".zdebug_info");
+}
+
+bool debug_lines_exist(const struct elf_file *file)
+{
+	return has_section(file, ".debug_line", ".zdebug_line");
 }
 
 void debug_info_free(struct debug_info *info)
@@ -158,6 +170,44 @@ static bool read_units(struct debug_info *info)
 	return true;
 }
 
+/* Records the addresses that a line table without a unit covers. Returns false if out of memory. */
+static bool add_table(struct debug_info *info, Dwarf_Off offset, const struct debug_lines *lines)
+{
+	struct unit_entry entry = { .die = offset };
+	Dwarf_Addr start = 0, address;
+	bool begins = true, ends, covers = false;
+	for (size_t i = 0; i < lines->row_count; i++) {
+		Dwarf_Line *row = dwarf_onesrcline(lines->rows, i);
+		if (dwarf_lineaddr(row, &address) || dwarf_lineendsequence(row, &ends))
+			return true;
+		start = begins ? address : start;
+		begins = ends;
+		/* A sequence at 0 was not relocated. */
+		if (!ends || !start || start >= address)
+			continue;
+		if (!range_table_add(&info->unit_ranges, start, address, (uint32_t)info->units.count))
+			return false;
+		covers = true;
+	}
+	return !covers || array_push(&info->units, entry);
+}
+
+static bool read_tables(struct debug_info *info)
+{
+	struct debug_lines lines;
+	Dwarf_Off offset = 0, next;
+	int result;
+	while ((result = debug_lines_read(info->dwarf, info->line_section, offset, &next, &lines)) > 0) {
+		if (!add_table(info, offset, &lines))
+			return false;
+		offset = next;
+	}
+	info->failed += result < 0;
+	range_table_sort(&info->unit_ranges);
+	range_table_link(&info->unit_ranges);
+	return true;
+}
+
 struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file_finder *finder)
 {
 	struct debug_info *info = calloc(1, sizeof *info);
@@ -168,14 +218,16 @@ struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file
 	info->file = *file;
 	info->shared_file = ELF_FILE_NONE;
 	*file = ELF_FILE_NONE;
+	info->has_units = debug_info_exists(&info->file);
 	info->dwarf = open_dwarf(&info->file);
-	if (!info->dwarf || !open_shared(info, finder) || !read_units(info)) {
+	/* By now, libdw has decompressed it if necessary. */
+	GElf_Shdr header;
+	if (info->dwarf)
+		info->line_section = elf_file_section_data(elf_file_section(&info->file, ".debug_line", 0, &header));
+	if (!info->dwarf || !open_shared(info, finder) || !(info->has_units ? read_units(info) : read_tables(info))) {
 		debug_info_free(info);
 		return NULL;
 	}
-	/* By now, libdw has decompressed it if necessary. */
-	GElf_Shdr header;
-	info->line_section = elf_file_section_data(elf_file_section(&info->file, ".debug_line", 0, &header));
 	/* By now, libdw has read or mapped all sections that it uses. */
 	elf_file_forget_descriptor(&info->file);
 	elf_file_forget_descriptor(&info->shared_file);
@@ -247,18 +299,31 @@ uint64_t debug_info_failed(const struct debug_info *info)
 	return info->failed;
 }
 
-static void decode(struct debug_info *info, struct unit_entry *entry)
+static int decode_unit(struct debug_info *info, struct unit_entry *entry)
 {
-	entry->decoded = true;
 	Dwarf_Die die;
 	if (!dwarf_offdie(info->dwarf, entry->die, &die))
-		return;
+		return 0;
 	int lines_code =
 		debug_unit_read_lines(&entry->unit, &die, info->line_section, &info->strings, &entry->placement);
 	int scopes_code = debug_unit_read_scopes(&entry->unit, &die, &entry->placement);
-	entry->unit.code = lines_code ? lines_code : scopes_code;
-	if (entry->unit.code)
-		info->failed++;
+	return lines_code ? lines_code : scopes_code;
+}
+
+static int decode_table(struct debug_info *info, struct unit_entry *entry)
+{
+	struct debug_lines lines;
+	Dwarf_Off next;
+	if (debug_lines_read(info->dwarf, info->line_section, entry->die, &next, &lines) <= 0)
+		return -ENOEXEC;
+	return debug_unit_read_table(&entry->unit, info->dwarf, &lines, &info->strings);
+}
+
+static void decode(struct debug_info *info, struct unit_entry *entry)
+{
+	entry->decoded = true;
+	entry->unit.code = info->has_units ? decode_unit(info, entry) : decode_table(info, entry);
+	info->failed += entry->unit.code != 0;
 }
 
 size_t debug_info_unit_count(const struct debug_info *info)

@@ -13,6 +13,8 @@ struct debug_info;
 
 /* Returns whether a file has debug information (objcopy may leave empty sections). */
 bool debug_info_exists(const struct elf_file *file);
+/* Returns whether a file has line tables, of units or without any. */
+bool debug_lines_exist(const struct elf_file *file);
 /*
  * Takes ownership of the file. finder: opens the file with shared debug information (dwz); NULL: not available. Returns
  * NULL if it cannot be used: corrupt, too large, shared file missing, or out of memory.

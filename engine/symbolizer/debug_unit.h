@@ -51,6 +51,26 @@ int debug_unit_read_lines(struct debug_unit *unit, Dwarf_Die *die, const Elf_Dat
 int debug_unit_read_scopes(struct debug_unit *unit, Dwarf_Die *die, const struct debug_placement *placement);
 void debug_unit_free(struct debug_unit *unit);
 
+/*
+ * A line table without a unit, which is all that compilers of device code write unless they compile for a debugger.
+ * Everything belongs to libdw.
+ */
+struct debug_lines {
+	Dwarf_Files *files;
+	Dwarf_Lines *rows; /* sorted by address */
+	size_t file_count, row_count;
+};
+/* Reads the table at an offset of .debug_line. Returns 1, 0 if there are no more, or -ENOEXEC; *next: the next offset.
+ */
+int debug_lines_read(Dwarf *dwarf, const Elf_Data *line_section, Dwarf_Off offset, Dwarf_Off *next,
+		     struct debug_lines *lines);
+/*
+ * Decodes such a table. Rows of inlined code name its function and the row of the call (DW_LNE_NVIDIA_inlined_call);
+ * the function around it has no name here. Returns as debug_unit_read_lines().
+ */
+int debug_unit_read_table(struct debug_unit *unit, Dwarf *dwarf, const struct debug_lines *lines,
+			  struct string_table *files);
+
 /* A function of a unit that was not relocated. */
 struct debug_function {
 	const char *name; /* as in struct debug_frame; never NULL */

@@ -161,7 +161,7 @@ static int relocate(struct code_object *object, struct elf_file *file)
 /* Takes ownership of the file. */
 static int read_debug_info(struct code_object *object, struct elf_file *file)
 {
-	if (!debug_info_exists(file))
+	if (!debug_lines_exist(file) && !debug_info_exists(file))
 		return 0;
 	bool needs_relocation = object->image.addresses == IAPROF_IMAGE_ADDRESSES_NONE;
 	size_t type_count;
