@@ -502,12 +502,15 @@ def how_much_of_a_device_kernels_use_is_shown(window):
 
 
 def library_code_is_folded(window):
-    """Above kernels, where there is code of the program in the same stack; a CPU profile, callers, exports and tables have all."""
+    """Above kernels, where there is code of the program in the same stack; in a CPU profile, what leads to such code. Callers,
+    exports and tables have all."""
     framework, device = Frame('Module', flags=LIBRARY), (Frame('-', SEPARATOR), Frame('k', FUNCTION))
     stacks = [(0, 600, [Frame('p', PROGRAM), Frame('_start', flags=LIBRARY), Frame('main'), framework, Frame('layer'), framework, *device]),
               (0, 300, [Frame('p', PROGRAM), Frame('_start', flags=LIBRARY), Frame('main'), Frame('[none]', flags=UNKNOWN), *device]),
               (0, 100, [Frame('q', PROGRAM), framework, *device]),
-              (1, 100, [Frame('p', PROGRAM), Frame('main'), framework])]
+              (1, 100, [Frame('p', PROGRAM), Frame('_start', flags=LIBRARY), Frame('main'), framework, Frame('layer'), framework]),
+              (1, 100, [Frame('p', PROGRAM), Frame('_start', flags=LIBRARY), Frame('[none]', flags=UNKNOWN), Frame('layer')]),
+              (1, 100, [Frame('q', PROGRAM), framework])]
     reader = Reader(window, make_page([('gpu-time', 'nanoseconds'), NANOSECONDS], stacks), '#value=gpu-time')
     drawn = lambda: reader.evaluate(
         '(({layout, view, model}) => { const path = node => node > 0 ? `${path(view.parent[node])};${model.nameOf(view, node)}` : "";'
@@ -525,7 +528,10 @@ def library_code_is_folded(window):
     assert 'k;Module;layer;Module;main;_start;p' in drawn().split(), drawn()
     assert not reader.is_seen('#libraries-option'), 'callers are all'
     reader.go('#value=cpu')
-    assert 'p;main;Module' in drawn().split(), drawn()
+    folded = set(drawn().split())
+    assert {'p;main;layer;Module', 'p;[none];layer', 'q;Module'} <= folded and not any('_start' in path for path in folded), folded
+    reader.click_on('#show-libraries')
+    assert {'p;_start;main;Module;layer;Module', 'p;_start;[none];layer'} <= set(drawn().split()), drawn()
 
 
 def focus_and_hide_say_what_shares_are_of(window):

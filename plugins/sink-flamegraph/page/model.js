@@ -183,7 +183,7 @@ class Model {
   }
 
   remember(name, key, make) {
-    const place = `${name} ${Boolean(this.state.get('hide'))} ${this.foldsLibraries}`, known = this.cache.get(place);
+    const place = `${name} ${Boolean(this.state.get('hide'))} ${this.foldsLibraries} ${this.isDevice}`, known = this.cache.get(place);
     if (known && known.key === key)
       return known.value;
     const value = make();
@@ -196,7 +196,7 @@ class Model {
     const { state } = this;
     const choice = VIEW_KEYS_OF_STATE.map(key => state.get(key));
     const view = this.remember(`view ${detail} ${threads}`, JSON.stringify(choice), () => this.makeView({ detail,
-      threads, merges: state.get('merge') === 'yes', foldsLibraries: this.foldsLibraries, focus: expressionOf(state.get('focus')),
+      threads, merges: state.get('merge') === 'yes', foldsLibraries: this.foldsLibraries, isDevice: this.isDevice, focus: expressionOf(state.get('focus')),
       ignore: expressionOf(state.get('ignore')), hide: expressionOf(state.get('hide')),
       process: Number(state.get('process')) || null, thread: this.thread, device: this.device, trace: this.trace, service: this.service }));
     const time = this.range ? state.get('time') : '';
@@ -259,12 +259,8 @@ class Model {
 
   isLibrary(frame) { return frame >= 0 && isLibraryCode(this.frames, frame); }
 
-  // Whether there is code of libraries and frameworks above GPU code, which the flame graph folds by default.
-  get canFoldLibraries() {
-    if (this.hasLibraries === undefined)
-      this.hasLibraries = libraryNodes(this.profile).includes(1);
-    return this.isDevice && this.hasLibraries;
-  }
+  // Whether there is code of libraries and frameworks that the flame graph folds by default.
+  get canFoldLibraries() { return libraryNodes(this.profile, this.isDevice).includes(1); }
 
   get foldsLibraries() {
     return this.canFoldLibraries && this.state.get('libraries') !== 'yes' && this.state.get('order') !== 'callers';

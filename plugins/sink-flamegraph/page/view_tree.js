@@ -138,19 +138,22 @@ const CODE_KINDS = new Set([Kind.USER, Kind.JIT, Kind.PYTHON]);
 // Code without a name is a library's more often than not.
 const isLibraryCode = ({ kind, flags }, frame) => CODE_KINDS.has(kind[frame]) && (flags[frame] & (Flag.LIBRARY | Flag.UNKNOWN)) !== 0;
 
-// Nodes of library code that can be folded: there is code of the program in their stacks, too. 1 for a node. Kept with the
-// tree, which never changes.
-function libraryNodes({ frames, tree }) {
-  tree.libraries = tree.libraries || findLibraryNodes(frames, tree);
-  return tree.libraries;
+// Nodes of library code that can be folded, 1 for a node: above GPU code, if there is code of the program in their stacks,
+// too; elsewhere what leads to code of the program, but not what the program calls. Kept with the tree, which never changes.
+function libraryNodes({ frames, tree }, isDevice) {
+  const known = tree.libraries = tree.libraries || new Map();
+  if (!known.has(isDevice))
+    known.set(isDevice, findLibraryNodes(frames, tree, isDevice));
+  return known.get(isDevice);
 }
 
-function findLibraryNodes(frames, { count, parent, frame }) {
-  const isLibrary = Uint8Array.from({ length: frames.own }, (_, at) => isLibraryCode(frames, at) ? 1 : 0);
-  const isOwn = isLibrary.map((library, at) => !library && CODE_KINDS.has(frames.kind[at]) ? 1 : 0);
+function findLibraryNodes(frames, { count, parent, frame }, isDevice) {
+  const isUnknown = at => (frames.flags[at] & Flag.UNKNOWN) !== 0;
+  const isLibrary = Uint8Array.from({ length: frames.own }, (_, at) => isLibraryCode(frames, at) && (isDevice || !isUnknown(at)) ? 1 : 0);
+  const isOwn = Uint8Array.from({ length: frames.own }, (_, at) => CODE_KINDS.has(frames.kind[at]) && !isLibraryCode(frames, at) ? 1 : 0);
   const above = new Uint8Array(count), below = new Uint8Array(count), found = new Uint8Array(count);
   for (let node = 1; node < count; node++)
-    above[node] = above[parent[node]] | isOwn[frame[node]];
+    above[node] = isDevice ? above[parent[node]] | isOwn[frame[node]] : 0;
   for (let node = count - 1; node > 0; node--) {
     below[node] |= isOwn[frame[node]];
     below[parent[node]] |= below[node];
@@ -159,7 +162,7 @@ function findLibraryNodes(frames, { count, parent, frame }) {
   return found;
 }
 
-// options: detail, merges, foldsLibraries, and the expressions focus, ignore, hide, each null or a RegExp; process: a pid or null;
+// options: detail, merges, foldsLibraries, isDevice, and the expressions focus, ignore, hide, each null or a RegExp; process: a pid or null;
 // thread: a name with or without tid, device and service: a name, trace: part of the names of spans, or ''; threads: 'no' (threads are merged), 'name' or 'yes'
 function makeView(profile, options) {
   const { frames, tree } = profile, { count } = tree;
@@ -169,7 +172,7 @@ function makeView(profile, options) {
     (options.trace ? Needed.SPAN : 0);
   const isSkipped = Uint8Array.from({ length: frames.own }, (_, frame) => SKIPPED.has(frames.kind[frame]) ||
     (options.threads === 'no' && frames.kind[frame] === Kind.THREAD) || (hide && hide[frame]) ? 1 : 0);
-  const folded = options.foldsLibraries ? libraryNodes(profile) : new Uint8Array(count);
+  const folded = options.foldsLibraries ? libraryNodes(profile, options.isDevice) : new Uint8Array(count);
   // Nodes whose children may be merged with those of other nodes: 1 for a node of the profile.
   const meets = new Uint8Array(count);
   let found = 0, lines = 0, functions = 0;
