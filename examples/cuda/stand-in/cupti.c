@@ -212,6 +212,8 @@ static void fill(struct cupti_pc *pc, const struct counted *kernel, uint64_t off
 EXPORT int cuptiPCSamplingGetData(struct cupti_get_data *parameters)
 {
 	struct cupti_pc_data *data = parameters->data;
+	const char *wanted = getenv("STAND_IN_STEP");
+	uint64_t step = wanted ? strtoull(wanted, NULL, 0) : STAND_IN_STEP;
 	FAIL_IF_WANTED();
 	if (!stand_in.is_enabled || parameters->size != sizeof *parameters || data->size != sizeof *data)
 		return NOT_ENABLED;
@@ -222,7 +224,7 @@ EXPORT int cuptiPCSamplingGetData(struct cupti_get_data *parameters)
 	for (size_t i = 0; i < stand_in.kernel_count; i++) {
 		struct counted *kernel = &stand_in.kernels[i];
 		for (uint32_t pc = 0; pc < STAND_IN_PCS && kernel->launches; pc++)
-			fill(&data->pcs[data->count++], kernel, (uint64_t)pc * STAND_IN_STEP);
+			fill(&data->pcs[data->count++], kernel, pc * step);
 		kernel->launches = 0;
 	}
 	pthread_mutex_unlock(&stand_in.lock);

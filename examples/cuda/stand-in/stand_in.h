@@ -5,7 +5,7 @@
  *
  * STAND_IN_FAILS=FUNCTION:ERROR in the environment lets a function of CUPTI fail; with STAND_IN_YIELDS, threads that
  * are within a call let others run; with STAND_IN_HELPER, all but the first PC of the kernel scale are in a function of
- * its own.
+ * its own; with STAND_IN_STEP=BYTES, PCs are so far apart instead of STAND_IN_STEP.
  */
 #pragma once
 
