@@ -53,7 +53,9 @@ def installed():
             path = f'usr/lib/ARCHITECTURE/{os.path.relpath(path, library)}'
         path = re.sub(f'^{re.escape(prefix)}/', 'usr/', path)
         found.add(re.sub('^usr/(etc|lib/systemd)/', r'\1/', path))
-    return found
+    # Packages build these, too, against the installation.
+    plugins = re.search(r'install -D .* ((\S+\.so ?)+)\n', read('examples/cuda/Makefile'))[1].split()
+    return found | {f'usr/lib/ARCHITECTURE/iaprof/plugins/{name}' for name in plugins}
 
 
 def matches(path, pattern):
