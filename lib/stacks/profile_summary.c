@@ -9,6 +9,7 @@
 #include "base/keyed_array.h"
 #include "base/saturating.h"
 #include "base/string_table.h"
+#include "process/process_rank.h"
 #include "stacks/value_label.h"
 #include "text/printable.h"
 
@@ -112,7 +113,7 @@ static void add_other_kernels(struct making *making)
 
 /* The parts of a stack; each may be NULL. */
 struct parts {
-	const struct iaprof_frame *launch, *kernel, *instruction, *producer, *reason, *function;
+	const struct iaprof_frame *process, *launch, *kernel, *instruction, *producer, *reason, *function;
 	const char *kernel_class;
 };
 
@@ -178,6 +179,8 @@ static struct parts parts_of(const struct iaprof_profile *profile, const struct 
 			best = rank;
 			parts.launch = frame;
 		}
+		if (frame->kind == IAPROF_FRAME_PROCESS)
+			parts.process = frame;
 		if (is_cpu_code(frame) || frame->kind == IAPROF_FRAME_LINUX_KERNEL || frame->kind == IAPROF_FRAME_CALL)
 			parts.function = frame;
 		else if (frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !parts.kernel) {
@@ -195,6 +198,42 @@ static struct parts parts_of(const struct iaprof_profile *profile, const struct 
 	return parts;
 }
 
+static void add_rank(struct making *making, const struct parts *parts, uint64_t value)
+{
+	struct profile_summary *summary = making->summary;
+	size_t i = 0;
+	if (!parts->process || !process_rank_suffix(parts->process->name))
+		return;
+	while (i < summary->ranks.count && strcmp(summary->ranks.items[i].name, parts->process->name) != 0)
+		i++;
+	if (i == SUMMARY_PARTS_MAX)
+		return;
+	if (i == summary->ranks.count &&
+	    !array_push(&summary->ranks, ((struct summary_rank){ .name = parts->process->name }))) {
+		making->failed = true;
+		return;
+	}
+	struct summary_rank *rank = &summary->ranks.items[i];
+	rank->value = saturating_add(rank->value, value);
+	if (parts->kernel_class && strcmp(parts->kernel_class, "collective") == 0)
+		rank->collective = saturating_add(rank->collective, value);
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+	const struct summary_rank *a = left, *b = right;
+	return a->collective != b->collective ? (a->collective < b->collective) - (a->collective > b->collective)
+					      : strcmp(a->name, b->name);
+}
+
+static void sort_ranks(struct profile_summary *summary)
+{
+	if (summary->ranks.count > 1)
+		qsort(summary->ranks.items, summary->ranks.count, sizeof *summary->ranks.items, compare_ranks);
+	else
+		summary->ranks.count = 0;
+}
+
 static void add_device(struct making *making, const struct parts *parts, uint64_t value)
 {
 	struct profile_summary *summary = making->summary;
@@ -206,6 +245,8 @@ static void add_device(struct making *making, const struct parts *parts, uint64_
 	if (!parts->kernel)
 		return;
 	making->in_kernels = saturating_add(making->in_kernels, value);
+	if (iaprof_profile_value_type(summary->profile, summary->value_type)->role == IAPROF_VALUE_DEVICE_TIME)
+		add_rank(making, parts, value);
 	if (parts->kernel_class)
 		add_part(making, &summary->kernel_classes, parts->kernel_class, value);
 	if (!(parts->kernel->flags & IAPROF_FRAME_UNKNOWN))
@@ -452,6 +493,7 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 	}
 	sort_parts(&summary->idle_reasons);
 	sort_parts(&summary->kernel_classes);
+	sort_ranks(summary);
 	add_other_kernels(&making);
 	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
 	find_uses(summary);
@@ -469,5 +511,6 @@ void profile_summary_free(struct profile_summary *summary)
 	array_free(&summary->functions);
 	array_free(&summary->idle_reasons);
 	array_free(&summary->kernel_classes);
+	array_free(&summary->ranks);
 	array_free(&summary->causes);
 }

@@ -47,7 +47,13 @@ struct summary_part {
 	const char *name; /* as long as the profile */
 	uint64_t value;
 };
-/* Limit on parts with names of their own. */
+/* A process of a parallel program, by the name that has its rank. */
+struct summary_rank {
+	const char *name; /* "python3 (rank 1)", as long as the profile */
+	uint64_t value;
+	uint64_t collective; /* of it, in kernels that exchange data with other ranks and wait for them */
+};
+/* Limit on parts with names of their own, and on ranks. */
 #define SUMMARY_PARTS_MAX 64u
 typedef ARRAY(struct summary_part) summary_parts;
 
@@ -61,8 +67,13 @@ struct profile_summary {
 	uint64_t idle;      /* of device time: how long those devices executed nothing; 0 also if that is not known */
 	summary_parts idle_reasons;   /* what launching threads did while devices were idle, such as "[disk]" */
 	summary_parts kernel_classes; /* the last one is "other"; both: the largest first, empty if none is known */
-	uint64_t matched;             /* in a kernel that is known; of the CPU: the innermost function has a name */
-	uint64_t with_lines;          /* at a known source line */
+	/*
+	 * Of device time; empty unless there are several. The most in collectives first: the last one is what the
+	 * others wait for, if all do as much else.
+	 */
+	ARRAY(struct summary_rank) ranks;
+	uint64_t matched;    /* in a kernel that is known; of the CPU: the innermost function has a name */
+	uint64_t with_lines; /* at a known source line */
 	ARRAY(struct summary_function) functions; /* largest first */
 	const struct summary_function *fullest;   /* the kernel with which others are compared; NULL: none */
 	ARRAY(struct summary_cause) causes;       /* largest first, at most SUMMARY_CAUSES_MAX; without Issuing */

@@ -242,6 +242,37 @@ static void append_narrow(struct text *text, const struct profile_summary *summa
 	}
 }
 
+#define RANKS_SHOWN 8u
+
+/* Shares of their time that ranks spend in collectives; a difference of this part is waiting for the one with the
+ * least. */
+#define WAITS_FOR_RANK 0.05
+
+static void append_ranks(struct text *text, const struct profile_summary *summary)
+{
+	const struct summary_rank *ranks = summary->ranks.items;
+	size_t count = summary->ranks.count;
+	if (!count || !ranks[0].collective)
+		return;
+	text_append_string(text, "Time in collectives by rank: ");
+	for (size_t i = 0; i < count; i++) {
+		/* The last one counts. */
+		if (i >= RANKS_SHOWN - 1 && i + 1 < count)
+			continue;
+		text_append_string(text, i ? ", " : "");
+		text_append_name(text, ranks[i].name);
+		text_append_string(text, " ");
+		append_share(text, ranks[i].collective, ranks[i].value);
+	}
+	text_append_string(text, ".");
+	if ((double)(ranks[0].collective - ranks[count - 1].collective) >= WAITS_FOR_RANK * (double)ranks[0].value) {
+		text_append_string(text, " The others probably wait for ");
+		text_append_name(text, ranks[count - 1].name);
+		text_append_string(text, ", which spends least there.");
+	}
+	text_append_string(text, "\n");
+}
+
 /* Where nothing was sampled: what kernels waited for is not known. */
 static void append_longest(struct text *text, const struct profile_summary *summary)
 {
@@ -284,6 +315,7 @@ static void append_device(struct text *text, const struct profile_summary *summa
 		text_append_string(text, top ? ".\n" : "");
 	}
 	append_narrow(text, summary);
+	append_ranks(text, summary);
 	append_type(text, summary);
 	if (summary->kernel_classes.count) {
 		text_append_string(text, " by class: ");

@@ -195,6 +195,19 @@ static void append_parts(struct text *text, const char *key, const summary_parts
 	text_append_string(text, "]");
 }
 
+static void append_ranks(struct text *text, const struct profile_summary *summary)
+{
+	text_append_string(text, ",\"ranks\":[");
+	for (size_t i = 0; i < summary->ranks.count; i++) {
+		text_append_string(text, i ? ",{\"name\":" : "{\"name\":");
+		text_append_json(text, summary->ranks.items[i].name);
+		append_number(text, "value", summary->ranks.items[i].value);
+		append_number(text, "collective", summary->ranks.items[i].collective);
+		text_append_string(text, "}");
+	}
+	text_append_string(text, "]");
+}
+
 static void append_json(struct text *text, const struct profile_summary *summary)
 {
 	const struct iaprof_profile *profile = summary->profile;
@@ -217,6 +230,7 @@ static void append_json(struct text *text, const struct profile_summary *summary
 			append_number(text, "idle", summary->idle);
 		append_parts(text, "idle_reasons", &summary->idle_reasons);
 		append_parts(text, "kernel_classes", &summary->kernel_classes);
+		append_ranks(text, summary);
 		append_number(text, "with_lines", summary->with_lines);
 		if (summary->fullest) {
 			text_append_string(text, ",\"fullest_kernel\":");

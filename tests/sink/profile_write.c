@@ -2,16 +2,16 @@
 /*
  * profile_write SINK [OPTION=VALUE...] < STACKS > OUTPUT: runs a sink over a profile that a test chose. A line of
  * STACKS is a value type's index, a value, and frames, the program first, with blanks between them; a frame is
- * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME with texts in hexadecimal; @TID,THREAD,DEVICE is the origin of the stack, and
- * ^TRACE,ID its span. A line
- * "type NAME UNIT [SAMPLE_UNIT]" declares the next value type, "lost COUNT SOURCE REASON" is an amount that is missing;
- * these words are in hexadecimal as well. "slots WIDTH TOTAL_WIDTH END" has times kept, in ns; then "at TIME ..." is a
- * stack with the time at which its value was added, and "added TYPE NS" says over how long a source added up a value
- * type. "duration NANOSECONDS" is how long the run was. "recorded yes" makes the run a replay. "record ..." is a record
- * (record_lines.h), which the sink has before the profile, and from which the core makes the profile's activity. Sink
- * capture gets these, or, when there are none, the records of a run that has this profile, without its times. "module
- * PATH BUILD_ID" is a file with its build id, which functions of later stacks are in. The PID of an
- * IAPROF_FRAME_DEVICE_OFFSET is the listing that it is in. "bytes BYTES" is a record, too, in hexadecimal.
+ * KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME[,CLASS] with texts in hexadecimal; @TID,THREAD,DEVICE is the origin of the
+ * stack, and ^TRACE,ID its span. A line "type NAME UNIT [SAMPLE_UNIT]" declares the next value type, "lost COUNT SOURCE
+ * REASON" is an amount that is missing; these words are in hexadecimal as well. "slots WIDTH TOTAL_WIDTH END" has times
+ * kept, in ns; then "at TIME ..." is a stack with the time at which its value was added, and "added TYPE NS" says over
+ * how long a source added up a value type. "duration NANOSECONDS" is how long the run was. "recorded yes" makes the run
+ * a replay. "record ..." is a record (record_lines.h), which the sink has before the profile, and from which the core
+ * makes the profile's activity. Sink capture gets these, or, when there are none, the records of a run that has this
+ * profile, without its times. "module PATH BUILD_ID" is a file with its build id, which functions of later stacks are
+ * in. The PID of an IAPROF_FRAME_DEVICE_OFFSET is the listing that it is in. "bytes BYTES" is a record, too, in
+ * hexadecimal.
  */
 #include <check.h>
 #include <inttypes.h>
@@ -114,14 +114,18 @@ static void stack_read(struct test_profile *profile, uint64_t time, uint32_t typ
 		need(sscanf(word, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu64 ",%n", &frame.kind,
 			    &frame.flags, &frame.line, &frame.pid, &frame.offset, &words_at) == 5 &&
 			     strchr(word + words_at, ','),
-		     "a frame is not KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME");
+		     "a frame is not KIND,FLAGS,LINE,PID,OFFSET,FILE,NAME[,CLASS]");
 		if (frame.kind == IAPROF_FRAME_DEVICE_OFFSET) {
 			frame.address = frame.pid;
 			frame.pid = 0;
 		}
 		char *name = strchr(word + words_at, ',');
 		*name++ = '\0';
+		char *kernel_class = strchr(name, ',');
+		if (kernel_class)
+			*kernel_class++ = '\0';
 		frame.name = text_of(name);
+		frame.kernel_class = kernel_class ? text_of(kernel_class) : NULL;
 		frame.module = frame.kind == IAPROF_FRAME_USER ? module : NULL;
 		frame.file = word[words_at] ? text_of(word + words_at) : NULL;
 		need(count < 1024, "a stack is too deep");

@@ -18,13 +18,14 @@ NANOSECONDS, COUNT = ('cpu', 'nanoseconds'), ('gpu-stalls', 'count')
 
 
 class Frame:
-    def __init__(self, name, kind=USER, flags=0, line=0, pid=0, file='', offset=0):
+    def __init__(self, name, kind=USER, flags=0, line=0, pid=0, file='', offset=0, kernel_class=''):
         self.name, self.kind, self.flags, self.line, self.pid = name, kind, flags, line, pid
-        self.file, self.offset = file, offset
+        self.file, self.offset, self.kernel_class = file, offset, kernel_class
 
     def text(self):
         name = self.name if isinstance(self.name, bytes) else self.name.encode()
-        return f'{self.kind},{self.flags},{self.line},{self.pid},{self.offset},{self.file.encode().hex()},{name.hex()}'
+        kernel_class = f',{self.kernel_class.encode().hex()}' if self.kernel_class else ''
+        return f'{self.kind},{self.flags},{self.line},{self.pid},{self.offset},{self.file.encode().hex()},{name.hex()}{kernel_class}'
 
 
 class Origin:

@@ -501,6 +501,18 @@ def how_much_of_a_device_kernels_use_is_shown(window):
     assert 'GPU use' not in reader.text('table-body') and not reader.is_seen('#use-option'), 'without samples'
 
 
+def ranks_wait_in_collectives(window):
+    """What a rank spends more there than another one, it waits for that one."""
+    stacks = [(0, value, [Frame(f'python3 (rank {rank})', PROGRAM), Frame('-', SEPARATOR), Frame(name, FUNCTION, kernel_class=name)])
+              for rank, name, value in ((0, 'collective', 100), (0, 'matrix product', 900), (1, 'collective', 400), (1, 'matrix product', 600))]
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], stacks))
+    panel = reader.text('panel')
+    assert (f'python3 (rank 1)40.0{THIN}%python3 (rank 0)10.0{THIN}%The others probably wait for python3 (rank 0), '
+            'which spends least there.') in panel, panel
+    reader = Reader(window, make_page([('gpu-time', 'nanoseconds')], stacks[:2]))
+    assert 'by rank' not in reader.text('panel'), 'one rank'
+
+
 def library_code_is_folded(window):
     """Above kernels, where there is code of the program in the same stack; in a CPU profile, what leads to such code. Callers,
     exports and tables have all."""
@@ -624,7 +636,7 @@ def the_header_names_what_was_profiled(window):
 
 
 PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_time, idle_time_is_of_the_chosen_device,
-              how_much_of_a_device_kernels_use_is_shown, library_code_is_folded,
+              how_much_of_a_device_kernels_use_is_shown, ranks_wait_in_collectives, library_code_is_folded,
               focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
               links_are_undone_step_by_step, callers_are_named_after_the_nearest, callers_in_a_row_fold,
               the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,

@@ -147,6 +147,41 @@ static void add_of_class(const char *name, const char *class, uint64_t value)
 	test_profile_value(&profile, test_profile_stack(&profile, frames, 3), stalls, value);
 }
 
+static void add_of_rank(const char *process, const char *class, uint32_t type, uint64_t value)
+{
+	uint32_t kernel = test_profile_frame(
+		&profile,
+		&(struct iaprof_frame){ .name = class, .kind = IAPROF_FRAME_DEVICE_FUNCTION, .kernel_class = class });
+	uint32_t frames[] = { frame(process, IAPROF_FRAME_PROCESS, 0, NULL, 0), kernel };
+	test_profile_value(&profile, test_profile_stack(&profile, frames, 2), type, value);
+}
+
+TEST(ranks_wait_in_collectives_for_the_one_with_the_least)
+{
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds");
+	add_of_rank("python3 (rank 0)", "collective", time, 100);
+	add_of_rank("python3 (rank 0)", "matrix product", time, 900);
+	add_of_rank("python3 (rank 1)", "matrix product", time, 600);
+	add_of_rank("python3 (rank 1)", "collective", time, 400);
+	add_of_rank("python3", "collective", time, 5000); /* no rank */
+	make(time);
+	EXPECT("\nTime in collectives by rank: python3 (rank 1) 40.0 %, python3 (rank 0) 10.0 %. The others probably "
+	       "wait for python3 (rank 0), which spends least there.\n");
+	profile_summary_free(&summary);
+	text_free(&text);
+	add_of_rank("python3 (rank 0)", "collective", time, 300);
+	make(time);
+	EXPECT("\nTime in collectives by rank: python3 (rank 0) 30.8 %, python3 (rank 1) 40.0 %.\n");
+}
+
+TEST(one_rank_waits_for_nobody)
+{
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds");
+	add_of_rank("python3 (rank 0)", "collective", time, 100);
+	make(time);
+	ck_assert_uint_eq(summary.ranks.count, 0);
+}
+
 TEST(kernels_are_added_up_by_class)
 {
 	add_of_class("flash_fwd", "attention", 30);

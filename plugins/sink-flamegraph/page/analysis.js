@@ -86,6 +86,27 @@ class Analysis {
     return sorted.every(isOther) ? [] : sorted;
   }
 
+  // Ranks of a parallel program, the most time in collectives first: { name, total, collective }; empty unless there are
+  // several and they have any. See lib/stacks/profile_summary.c.
+  get ranks() {
+    const { view: { parent, frame }, frames, model } = this, ranks = new Map();
+    for (const kernel of (model.types[model.type] || {}).role === Role.DEVICE_TIME ? this.sorted : [])
+      for (const node of kernel.nodes) {
+        let above = node;
+        while (above > 0 && frames.kind[frame[above]] !== Kind.PROCESS)
+          above = parent[above];
+        const name = above > 0 ? frames.names[frame[above]] : '';
+        if (!/ \(rank \d+\)$/.test(name))
+          continue;
+        const rank = ranks.get(name) || { name, total: 0, collective: 0 };
+        rank.total += this.values.total[node];
+        rank.collective += frames.classes[kernel.frame] === 'collective' ? this.values.total[node] : 0;
+        ranks.set(name, rank);
+      }
+    const sorted = [...ranks.values()].sort((one, two) => two.collective - one.collective || (one.name < two.name ? -1 : 1));
+    return sorted.length > 1 && sorted[0].collective > 0 ? sorted : [];
+  }
+
   // The most expensive stalls: { kernel, line, slot, value }
   findCauses() {
     const causes = [];

@@ -8,6 +8,8 @@ const FINDINGS_SHOWN = 12;
 
 const IDLE_DOMINATES = 0.5; // of the time from the first execution to the last
 const UNKNOWN_IDLE = 0.9; // of idle time
+// See lib/stacks/profile_summary_text.c.
+const RANKS_SHOWN = 8, WAITS_FOR_RANK = 0.05;
 
 // Fills a row: a name, a bar whose length is the value's part of the longest one's, and the value's share of the whole.
 function barRow(row, name, bar, { value, longest, whole }) {
@@ -31,7 +33,7 @@ class Summary {
     }
     if (model.isDevice) {
       this.analysis = model.analysis;
-      this.panel.append(this.answer(), ...this.why(), ...this.narrow(), ...this.classes(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
+      this.panel.append(this.answer(), ...this.why(), ...this.narrow(), ...this.ranks(), ...this.classes(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
     } else {
       this.panel.append(this.cpuAnswer(), this.hottest());
     }
@@ -129,6 +131,23 @@ class Summary {
     return [this.section(`Uses little of the ${model.types[model.type].device}`, '', make('ul', { className: 'chain', id: 'narrow' }, ...rows),
       make('p', { className: 'say' }, 'Compared with ', make('b', { textContent: shortName(analysis.fullest.name, 32), title: analysis.fullest.name }),
         ', by samples per time. Try a larger grid, batching, or other kernels beside it.'))];
+  }
+
+  // Those that spend more time in collectives than another rank wait for it there, if all do as much else.
+  ranks() {
+    const { ranks } = this.analysis, least = ranks[ranks.length - 1];
+    if (!ranks.length)
+      return [];
+    const longest = Math.max(...ranks.map(({ total, collective }) => collective / total));
+    const rows = ranks.slice(0, RANKS_SHOWN - 1).concat(ranks.slice(RANKS_SHOWN - 1).slice(-1)).map(({ name, total, collective }) => {
+      const bar = make('span', { className: 'mix' }, make('i', {}));
+      bar.firstChild.style.cssText = 'flex:1;background:var(--frame-gpu)';
+      return barRow(make('div', { className: 'krow', title: name }), make('span', { textContent: name }), bar,
+        { value: collective / total, longest, whole: 1 });
+    });
+    const waits = ranks[0].collective - least.collective >= WAITS_FOR_RANK * ranks[0].total;
+    return [this.section('Time in collectives by rank', 'of its GPU time', ...rows,
+      waits && make('p', { className: 'say', textContent: `The others probably wait for ${least.name}, which spends least there.` }))];
   }
 
   producer(cause) { return this.app.code ? this.app.code.producerOf(cause) : null; }
