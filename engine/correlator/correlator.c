@@ -21,10 +21,11 @@
 /* How long a process's kernels can be looked up after its end: samples wait, and intervals overlap. */
 #define FORGET_AFTER(hold) ((hold) + 5 * NANOSECONDS_PER_SECOND)
 
-#define OVERLAP_TYPES (IAPROF_DEVICE_NPU + 1)
+#define KINDS (IAPROF_DEVICE_NPU + 1)
 
-/* The value type for the overlap of executions on a kind of device. */
-struct overlap_type {
+/* Values of executions beside their time, of which there is a value type for each kind of device. */
+enum beside_time { OVERLAP, COPY_OVERLAP, COPIED, BESIDE_TIME };
+struct beside_time_type {
 	uint32_t id; /* 0: not declared yet */
 	uint32_t flags;
 };
@@ -45,7 +46,7 @@ struct correlator {
 	struct record_store unmatched; /* samples in no known code so far */
 	bool code_is_new;              /* code was announced since unmatched was examined */
 	bool is_stale;                 /* new records invalidate the caches of candidates */
-	struct overlap_type overlap_types[OVERLAP_TYPES];
+	struct beside_time_type beside_time[BESIDE_TIME][KINDS];
 	struct correlator_statistics statistics;
 	uint64_t now;         /* time of the newest SYNC; UINT64_MAX: end of the input */
 	uint64_t synced_time; /* time of the newest SYNC */
@@ -123,46 +124,61 @@ static uint32_t device_kind_of(const struct correlator *correlator, const struct
 	return device ? device->kind : IAPROF_DEVICE_UNKNOWN;
 }
 
-/* Declares that values of a type are an estimate from now on. */
-static void declare_estimate(struct correlator *correlator, const struct iaprof_record_job *job)
+/* Declares the role of a job's value type, and that its values are an estimate from now on, if the job is one. */
+static void declare_time(struct correlator *correlator, const struct iaprof_record_job *job)
 {
-	const struct iaprof_record_value_type type = { .header.size = sizeof type,
-						       .id = job->time_type,
-						       .role = IAPROF_VALUE_DEVICE_TIME,
-						       .device_kind = device_kind_of(correlator, job),
-						       .flags = IAPROF_VALUE_ESTIMATED };
+	const struct iaprof_record_value_type type = {
+		.header.size = sizeof type,
+		.id = job->time_type,
+		.role = iaprof_record_job_copy(job) ? IAPROF_VALUE_COPY_TIME : IAPROF_VALUE_DEVICE_TIME,
+		.device_kind = device_kind_of(correlator, job),
+		.flags = iaprof_record_job_is_estimate(job) ? IAPROF_VALUE_ESTIMATED : 0
+	};
 	(void)use_value_type(correlator, &type);
 }
 
-/* Returns the id of the value type for what a job overlaps. */
-static uint32_t overlap_type(struct correlator *correlator, const struct iaprof_record_job *job)
+/* Adds a value of a job beside its time. */
+static void take_beside_time(struct correlator *correlator, const struct iaprof_record_job *job, enum beside_time what,
+			     uint64_t value)
 {
-	static const char *const names[OVERLAP_TYPES] = { [IAPROF_DEVICE_UNKNOWN] = "device-overlap",
-							  [IAPROF_DEVICE_GPU] = "gpu-overlap",
-							  [IAPROF_DEVICE_NPU] = "npu-overlap" };
-	uint32_t kind = device_kind_of(correlator, job), position = kind < OVERLAP_TYPES ? kind : IAPROF_DEVICE_UNKNOWN;
+	static const struct {
+		uint32_t role;
+		const char *unit, *names[KINDS];
+	} types[BESIDE_TIME] = {
+		[OVERLAP] = { IAPROF_VALUE_DEVICE_OVERLAP,
+			      "nanoseconds",
+			      { "device-overlap", "gpu-overlap", "npu-overlap" } },
+		[COPY_OVERLAP] = { IAPROF_VALUE_UNKNOWN,
+				   "nanoseconds",
+				   { "device-copy-overlap", "gpu-copy-overlap", "npu-copy-overlap" } },
+		[COPIED] = { IAPROF_VALUE_COPIED_BYTES, "bytes", { "device-copied", "gpu-copied", "npu-copied" } },
+	};
+	uint32_t kind = device_kind_of(correlator, job), position = kind < KINDS ? kind : IAPROF_DEVICE_UNKNOWN;
 	uint32_t flags = iaprof_record_job_is_estimate(job) ? IAPROF_VALUE_ESTIMATED : 0;
-	struct overlap_type *known = &correlator->overlap_types[position];
-	if (known->id && !(flags & ~known->flags))
-		return known->id;
-	struct iaprof_record_value_type type = { .role = IAPROF_VALUE_DEVICE_OVERLAP,
-						 .device_kind = kind,
-						 .flags = flags };
-	(void)declare_value_type(correlator, &type, names[position], "nanoseconds");
-	known->id = type.id;
-	known->flags |= flags;
-	return known->id;
+	struct beside_time_type *known = &correlator->beside_time[what][position];
+	if (!known->id || flags & ~known->flags) {
+		struct iaprof_record_value_type type = { .role = types[what].role,
+							 .device_kind = kind,
+							 .flags = flags };
+		(void)declare_value_type(correlator, &type, types[what].names[position], types[what].unit);
+		known->id = type.id;
+		known->flags |= flags;
+	}
+	take_value(correlator, job, known->id, value);
 }
 
 void correlator_take_execution(struct correlator *correlator, const struct iaprof_record_job *job, uint64_t share)
 {
-	bool is_estimate = iaprof_record_job_is_estimate(job);
-	uint64_t duration = saturating_multiply(job->header.time - job->started, is_estimate ? job->represents : 1);
-	if (is_estimate)
-		declare_estimate(correlator, job);
+	bool is_copy = iaprof_record_job_copy(job);
+	uint64_t represents = iaprof_record_job_is_estimate(job) ? job->represents : 1;
+	uint64_t duration = saturating_multiply(job->header.time - job->started, represents);
+	declare_time(correlator, job);
 	take_value(correlator, job, job->time_type, share);
 	if (duration > share && duration - share > 1) /* shares are rounded */
-		take_value(correlator, job, overlap_type(correlator, job), duration - share);
+		take_beside_time(correlator, job, is_copy ? COPY_OVERLAP : OVERLAP, duration - share);
+	if (iaprof_record_job_bytes(job))
+		take_beside_time(correlator, job, COPIED,
+				 saturating_multiply(iaprof_record_job_bytes(job), represents));
 }
 
 /* Returns the device as in struct stack_origin. Devices beyond the limit: 0. */

@@ -79,7 +79,7 @@ static void pass_idle(struct device_time *time, struct executing_device *device,
 		return;
 	idle = idle < end - begin ? idle : end - begin;
 	device->passed_idle += idle;
-	if (time->take_idle)
+	if (time->take_idle && !device->key.copy)
 		time->take_idle(time->context, job, begin, idle);
 }
 
@@ -198,8 +198,8 @@ void device_time_divide(struct device_time *time, uint64_t until)
 
 bool device_time_add(struct device_time *time, const struct iaprof_record_job *job)
 {
-	struct executing_device added = { .key = { job->header.source, job->device,
-						   iaprof_record_job_has_kernel(job) } };
+	struct executing_device added = { .key = { job->header.source, job->device, iaprof_record_job_has_kernel(job),
+						   iaprof_record_job_copy(job) } };
 	uint32_t position = keyed_array_add(&time->devices, &added);
 	if (time->waiting >= DEVICE_TIME_WAITING_MAX)
 		device_time_divide(time, UINT64_MAX);

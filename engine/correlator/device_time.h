@@ -4,7 +4,8 @@
  * time, so that the shares of all add up to the time in which the device executed anything. Executions wait until those
  * that overlap them have probably ended. One that ends later has its share of the time after that, and of the time
  * before it what was idle. Busy and idle time add up to the time since the first execution. An execution that
- * represents others adds their time, as long as its own, which is an estimate. Owned by the collector thread.
+ * represents others adds their time, as long as its own, which is an estimate. Copies are divided likewise, but those
+ * of each kind on their own, and without idle time. Owned by the collector thread.
  */
 #pragma once
 
@@ -37,6 +38,7 @@ struct executing_device {
 	struct {
 		uint32_t source, device;
 		uint32_t is_of_kernels; /* 0 or 1: a driver's jobs may contain kernels that are jobs, too */
+		uint32_t copy;          /* enum iaprof_copy */
 	} key;
 	ARRAY(struct device_execution) waiting;
 	uint64_t first;                  /* begin of the first execution */

@@ -178,7 +178,9 @@ enum iaprof_value_role {
 	 * How much longer the executions were than what they have of the device's time, because others overlapped them:
 	 * with that time, the sum of their durations.
 	 */
-	IAPROF_VALUE_DEVICE_OVERLAP = 6
+	IAPROF_VALUE_DEVICE_OVERLAP = 6,
+	IAPROF_VALUE_COPY_TIME = 7, /* how long a device copied, beside its time; by kind of copy, not of all of them */
+	IAPROF_VALUE_COPIED_BYTES = 8 /* what was copied meanwhile */
 };
 
 enum iaprof_value_flag {
@@ -690,6 +692,17 @@ enum iaprof_job_state {
 	IAPROF_JOB_IN_FLIGHT = 3 /* still running when the run ended */
 };
 
+/* The engines of a device that copy in different directions work at the same time. */
+enum iaprof_copy {
+	IAPROF_COPY_NONE = 0,
+	IAPROF_COPY_HOST_TO_DEVICE = 1,
+	IAPROF_COPY_DEVICE_TO_HOST = 2,
+	IAPROF_COPY_ON_DEVICE = 3,
+	IAPROF_COPY_BETWEEN_DEVICES = 4,
+	IAPROF_COPY_ON_HOST = 5,
+	IAPROF_COPY_SET = 6 /* memory is set to a value */
+};
+
 /*
  * JOB: work that a process submitted to a device, sent when it ends; header.time is its end. Unknown times are 0.
  * Malformed: an unknown state.
@@ -722,8 +735,16 @@ struct iaprof_record_job {
 	 * included: its time is added as often, and what was added is an estimate, as is the idle time of the device.
 	 */
 	uint32_t represents;
+	/*
+	 * A copy is no part of the time of its device, whose kernels may run beside it: time_type is one of copies
+	 * alone, and only copies of one kind share time with each other. A shorter record lacks these: use
+	 * iaprof_record_job_copy() and iaprof_record_job_bytes().
+	 */
+	uint32_t copy; /* enum iaprof_copy */
+	uint32_t pad;
+	uint64_t bytes; /* that it copied or set; 0: not known */
 };
-IAPROF_ASSERT_SIZE(iaprof_record_job, 96);
+IAPROF_ASSERT_SIZE(iaprof_record_job, 112);
 /* Returns whether a job is of a kernel, with time_type. */
 static inline int iaprof_record_job_has_kernel(const struct iaprof_record_job *record)
 {
@@ -733,12 +754,22 @@ static inline int iaprof_record_job_has_kernel(const struct iaprof_record_job *r
 /* Returns the string id of the name of the thread that submitted a job, or 0 if it is not known. */
 static inline uint32_t iaprof_record_job_thread_name(const struct iaprof_record_job *record)
 {
-	return record->header.size >= sizeof *record ? record->thread_name : 0;
+	return record->header.size >= offsetof(struct iaprof_record_job, copy) ? record->thread_name : 0;
 }
 /* Returns whether a job is one of several executions of which only some are reported. */
 static inline int iaprof_record_job_is_estimate(const struct iaprof_record_job *record)
 {
-	return record->header.size >= sizeof *record && record->represents;
+	return record->header.size >= offsetof(struct iaprof_record_job, copy) && record->represents;
+}
+/* Returns what a job copies, an enum iaprof_copy, which is IAPROF_COPY_NONE unless it has a kernel. */
+static inline uint32_t iaprof_record_job_copy(const struct iaprof_record_job *record)
+{
+	return record->header.size >= sizeof *record && iaprof_record_job_has_kernel(record) ? record->copy : 0;
+}
+/* Returns how many bytes a job copied or set; 0: it is no copy, or they are not known. */
+static inline uint64_t iaprof_record_job_bytes(const struct iaprof_record_job *record)
+{
+	return iaprof_record_job_copy(record) ? record->bytes : 0;
 }
 
 enum iaprof_counter_kind {

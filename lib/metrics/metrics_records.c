@@ -154,7 +154,7 @@ static void take_job(struct metrics *metrics, const struct iaprof_record_job *re
 	uint64_t begin = record->started ? record->started : record->queued ? record->queued : record->submitted;
 	uint64_t end = record->header.time;
 	metrics->dropped += !device && record->device;
-	if (!device || record->state == IAPROF_JOB_IN_FLIGHT)
+	if (!device || record->state == IAPROF_JOB_IN_FLIGHT || iaprof_record_job_copy(record))
 		return;
 	*(record->state == IAPROF_JOB_ABORTED ? &device->jobs_aborted : &device->jobs_done) += 1;
 	if (!begin || begin >= end || iaprof_record_job_is_estimate(record))

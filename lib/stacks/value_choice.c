@@ -27,6 +27,8 @@ int value_role_preference(uint32_t role)
 	       : role == IAPROF_VALUE_DEVICE_SAMPLES ? 2
 	       : role == IAPROF_VALUE_DEVICE_IDLE    ? 0
 	       : role == IAPROF_VALUE_DEVICE_OVERLAP ? 0
+	       : role == IAPROF_VALUE_COPY_TIME      ? 0
+	       : role == IAPROF_VALUE_COPIED_BYTES   ? 0
 						     : 1;
 }
 

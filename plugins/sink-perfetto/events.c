@@ -208,6 +208,8 @@ static void fill_job(const struct events *events, struct draft *draft, const str
 							   : "",
 				   (part & 1) == JOB_WAITS ? "" : process);
 	}
+	if (iaprof_record_job_bytes(job))
+		ADD(draft, UNSIGNED, number, "bytes", iaprof_record_job_bytes(job));
 	ADD(draft, UNSIGNED, number, "job", job->id);
 	ADD(draft, UNSIGNED, number, "context", job->context);
 	ADD(draft, UNSIGNED, number, "pid", job->pid);

@@ -78,7 +78,7 @@ static void take_job(const struct definitions *definitions, struct meters *meter
 	struct meter *meter = find_device(definitions, meters, record->header.source, record->device);
 	uint64_t begin = record->started ? record->started : record->queued ? record->queued : record->submitted;
 	uint64_t end = record->header.time;
-	if (!meter || !begin || iaprof_record_job_is_estimate(record))
+	if (!meter || !begin || iaprof_record_job_is_estimate(record) || iaprof_record_job_copy(record))
 		return;
 	if (begin < meter->last_end)
 		begin = meter->last_end;

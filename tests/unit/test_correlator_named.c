@@ -373,6 +373,45 @@ TEST(what_jobs_overlap_is_a_value_of_its_own)
 	collector_free(replay);
 }
 
+/* A kernel runs from 0 to 100 ns and from 150 to 200; copies do not change its time nor what was idle. */
+TEST(copies_are_no_part_of_the_time_of_their_device)
+{
+	uint32_t add = take_named_kernel("_Z3addi", 0, SECOND),
+		 copy = take_named_kernel("[copy host to device]", 0, SECOND);
+	uint32_t time = take_value_type("gpu-time", "nanoseconds"),
+		 copies = take_value_type("gpu-copy-time", "nanoseconds");
+	struct iaprof_record_job job = { .started = start + SECOND, .kernel = add, .time_type = time };
+	struct iaprof_record_job copied = {
+		.started = start + SECOND + 10, .kernel = copy, .time_type = copies, .copy = IAPROF_COPY_HOST_TO_DEVICE
+	};
+	for (copied.correlation = 1; copied.correlation <= 2; copied.correlation++) {
+		take_numbered_launch(copy, (char)('a' + copied.correlation - 1), copied.correlation, SECOND);
+		copied.bytes = 1000 * copied.correlation;
+		take_job(&copied, sizeof copied, SECOND + 90);
+	}
+	copied.correlation = 2;
+	copied.started += 1000;
+	copied.copy = IAPROF_COPY_DEVICE_TO_HOST;
+	copied.bytes = 5;
+	take_job(&job, sizeof job, SECOND + 100);
+	job.started += 150;
+	take_job(&job, offsetof(struct iaprof_record_job, copy), SECOND + 200);
+	take_job(&copied, sizeof copied, SECOND + 1300);
+	struct collector *replay = end_and_replay("gpu-time", "nanoseconds"), *both[] = { collector, replay };
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_uint_eq(value_under(both[i], "gpu-time", NULL), 150);
+		ck_assert_uint_eq(value_under(both[i], "device-overlap", NULL), 0);
+		ck_assert_uint_eq(value_under(both[i], "gpu-copy-time", "first;site_a;-;[copy host to device]"), 40);
+		ck_assert_uint_eq(value_under(both[i], "device-copied", "first;site_a;-;[copy host to device]"), 1000);
+		ck_assert_uint_eq(value_under(both[i], "device-copied", "first;site_b;-;[copy host to device]"), 2005);
+		ck_assert_uint_eq(value_under(both[i], "device-copy-overlap", NULL), 80);
+		ck_assert_uint_eq(value_under(both[i], "gpu-copy-time", NULL), 80 + 290);
+		ck_assert_uint_eq(value_under(both[i], "device-copied", NULL), 3005);
+	}
+	ck_assert_uint_eq(value_under(collector, "device-idle-time", NULL), 50);
+	collector_free(replay);
+}
+
 TEST(jobs_are_device_time_by_kernel)
 {
 	uint32_t add = take_named_kernel("_Z3addi", 0, SECOND), other = take_kernel(10, "other", BASE, SECOND);

@@ -74,6 +74,33 @@ TEST(executions_that_overlap_share_the_time)
 	ck_assert_uint_eq(idle_sum, 500); /* of the first device; the second one ran once */
 }
 
+static void run_copy(uint32_t copy, uint64_t number, uint64_t begin, uint64_t end)
+{
+	struct iaprof_record_job job = { .header = { .size = sizeof job, .source = 1, .time = end },
+					 .device = 1,
+					 .started = begin,
+					 .kernel = 1,
+					 .time_type = 1,
+					 .correlation = number,
+					 .copy = copy };
+	ck_assert(device_time_add(&device_time, &job));
+}
+
+TEST(copies_share_time_with_those_of_their_kind_alone)
+{
+	run_copy(IAPROF_COPY_NONE, 1, 1000, 2000);
+	run_copy(IAPROF_COPY_NONE, 2, 3000, 4000);
+	run_copy(IAPROF_COPY_HOST_TO_DEVICE, 3, 900, 1900);
+	run_copy(IAPROF_COPY_HOST_TO_DEVICE, 4, 1400, 2400); /* shares 500 with the one before */
+	run_copy(IAPROF_COPY_DEVICE_TO_HOST, 5, 1000, 5000);
+	run_copy(IAPROF_COPY_DEVICE_TO_HOST, 6, 9000, 9500);
+	device_time_divide(&device_time, UINT64_MAX);
+	const uint64_t expected[] = { UINT64_MAX, 1000, 1000, 750, 750, 4000, 500 };
+	for (size_t i = 1; i < sizeof expected / sizeof *expected; i++)
+		ck_assert_uint_eq(shares[i], expected[i]);
+	ck_assert_uint_eq(idle_sum, 1000); /* of the kernels; while nothing is copied, nothing waits */
+}
+
 TEST(an_execution_waits_for_those_that_overlap_it)
 {
 	run(1, 1, 1000, 2000);

@@ -38,6 +38,12 @@ static const struct {
 	{ { .name = "x", .role = IAPROF_VALUE_DEVICE_OVERLAP, .device_kind = IAPROF_DEVICE_GPU },
 	  "GPU overlapped time",
 	  "GPU overlapped time" },
+	{ { .name = "x", .role = IAPROF_VALUE_COPY_TIME, .device_kind = IAPROF_DEVICE_GPU },
+	  "GPU copy time",
+	  "GPU copy time" },
+	{ { .name = "x", .role = IAPROF_VALUE_COPIED_BYTES, .device_kind = IAPROF_DEVICE_GPU },
+	  "GPU copied bytes",
+	  "GPU copied bytes" },
 	{ { .name = "off-cpu", .role = IAPROF_VALUE_WAIT }, "off-cpu", "off-cpu" },
 	{ { .name = "a\nb" }, "a?b", "a?b" },
 };
