@@ -172,8 +172,11 @@ static void take_job(struct collector *collector, const struct iaprof_record_job
 /* Takes a job of a kernel, which has started and ended. */
 static void take_execution(struct collector *collector, const struct iaprof_record_job *job)
 {
-	if (iaprof_record_job_has_kernel(job) && job->started && job->started <= job->header.time)
-		add_device_time(collector, job);
+	if (!iaprof_record_job_has_kernel(job) || !job->started || job->started > job->header.time)
+		return;
+	if (iaprof_record_job_copy(job))
+		device_gaps_take_copy(&collector->gaps, job);
+	add_device_time(collector, job);
 }
 
 /* Attributes a device sample or the time of a job, or counts it as lost. */

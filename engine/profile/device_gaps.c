@@ -26,6 +26,7 @@ void device_gaps_free(struct device_gaps *gaps)
 	array_free(&gaps->gaps);
 	array_free(&gaps->held);
 	array_free(&gaps->launches);
+	array_free(&gaps->copies);
 	keyed_array_free(&gaps->sums);
 }
 
@@ -95,7 +96,8 @@ static bool join(struct device_gaps *gaps, const struct device_gap *gap)
 	for (size_t i = count; gap->idle < SHORT_GAP && i-- > 0 && count - i <= RECENT_GAPS;) {
 		struct device_gap *last = &gaps->gaps.items[i];
 		if (last->source != gap->source || last->device != gap->device || last->pid != gap->pid ||
-		    last->tid != gap->tid || last->length != gap->length || last->is_job || gap->is_job)
+		    last->tid != gap->tid || last->length != gap->length || last->copy != gap->copy || last->is_job ||
+		    gap->is_job)
 			continue;
 		if (gap->begin < last->end || gap->end - last->begin > SHORT_GAPS_LENGTH)
 			return false;
@@ -106,8 +108,75 @@ static bool join(struct device_gaps *gaps, const struct device_gap *gap)
 	return false;
 }
 
+void device_gaps_take_copy(struct device_gaps *gaps, const struct iaprof_record_job *job)
+{
+	struct copy_time copy = { .begin = job->started,
+				  .end = job->header.time,
+				  .device = job->device,
+				  .source = job->header.source,
+				  .copy = (uint16_t)iaprof_record_job_copy(job) };
+	size_t kept = DEVICE_GAPS_COPIES_MAX / 2;
+	if (copy.copy > IAPROF_COPY_SET)
+		return;
+	if (gaps->copies.count == DEVICE_GAPS_COPIES_MAX) {
+		memmove(gaps->copies.items, gaps->copies.items + kept, kept * sizeof *gaps->copies.items);
+		gaps->copies.count = kept;
+	}
+	if (copy.end - copy.begin > gaps->longest_copy)
+		gaps->longest_copy = copy.end - copy.begin;
+	(void)array_push(&gaps->copies, copy); /* without memory, what was copied in a gap is not known */
+}
+
+static void add_gap(struct device_gaps *gaps, struct device_gap gap)
+{
+	if (!gap.is_job)
+		gap.length = gap.idle < MINIMUM_GAP  ? DEVICE_GAP_MINIMUM
+			     : gap.idle < LAUNCH_GAP ? DEVICE_GAP_LAUNCH
+						     : DEVICE_GAP_LONG;
+	if (join(gaps, &gap))
+		return;
+	limit(gaps, gap.end);
+	if (!array_push(&gaps->gaps, gap))
+		gaps->dropped++;
+}
+
+/* Finds the parts of a gap in which something was copied, the last one first. Returns their number. */
+static size_t find_copies(const struct device_gaps *gaps, const struct device_gap *gap,
+			  struct copy_time parts[static DEVICE_GAPS_PARTS_MAX])
+{
+	const struct copy_time *copies = gaps->copies.items;
+	size_t first = array_lower_bound(gaps->copies.count, i, copies[i].end <= gap->begin), count = 0;
+	size_t end = array_lower_bound(gaps->copies.count, i, copies[i].end < gap->end + gaps->longest_copy);
+	uint64_t until = gap->end;
+	/* Of those that overlap, the one that ends last counts. */
+	for (size_t i = end; i-- > first && count < DEVICE_GAPS_PARTS_MAX;) {
+		struct copy_time part = copies[i];
+		part.begin = part.begin > gap->begin ? part.begin : gap->begin;
+		part.end = part.end < until ? part.end : until;
+		if (part.source != gap->source || part.device != gap->device || part.begin >= part.end)
+			continue;
+		parts[count++] = part;
+		until = part.begin;
+	}
+	return count;
+}
+
+/* Adds the part of a gap up to a time, which has its part of the idle time that is left. */
+static void add_part_of_gap(struct device_gaps *gaps, struct device_gap *gap, uint64_t end, uint32_t copy)
+{
+	struct device_gap part = *gap;
+	part.end = end;
+	part.copy = (uint8_t)copy;
+	part.idle = (uint64_t)((__uint128_t)gap->idle * (end - gap->begin) / (gap->end - gap->begin));
+	gap->begin = end;
+	gap->idle -= part.idle;
+	if (part.idle)
+		add_gap(gaps, part);
+}
+
 void device_gaps_take_idle(struct device_gaps *gaps, const struct iaprof_record_job *job, uint64_t begin, uint64_t idle)
 {
+	struct copy_time parts[DEVICE_GAPS_PARTS_MAX];
 	struct device_gap gap = { .source = job->header.source,
 				  .is_job = !iaprof_record_job_has_kernel(job),
 				  .is_estimate = iaprof_record_job_is_estimate(job),
@@ -117,19 +186,17 @@ void device_gaps_take_idle(struct device_gaps *gaps, const struct iaprof_record_
 				  .begin = begin,
 				  .end = job->started,
 				  .idle = idle };
-	if (!gap.is_job)
-		gap.length = idle < MINIMUM_GAP  ? DEVICE_GAP_MINIMUM
-			     : idle < LAUNCH_GAP ? DEVICE_GAP_LAUNCH
-						 : DEVICE_GAP_LONG;
 	if (gap.is_estimate)
 		gap.tid = 0;
 	else if (!gap.is_job && !gap.tid)
 		gap.tid = launching_thread(gaps, gap.pid, gap.end);
-	if (join(gaps, &gap))
-		return;
-	limit(gaps, gap.end);
-	if (!array_push(&gaps->gaps, gap))
-		gaps->dropped++;
+	for (size_t i = gap.is_job || gap.is_estimate ? 0 : find_copies(gaps, &gap, parts); i-- > 0;) {
+		if (parts[i].begin > gap.begin)
+			add_part_of_gap(gaps, &gap, parts[i].begin, IAPROF_COPY_NONE);
+		add_part_of_gap(gaps, &gap, parts[i].end, parts[i].copy);
+	}
+	if (gap.idle)
+		add_gap(gaps, gap);
 }
 
 void device_gaps_hold_sample(struct device_gaps *gaps, const struct iaprof_record_sample *record)
@@ -223,6 +290,8 @@ static void add_part(struct device_gaps *gaps, const struct waiting_sample *samp
 /* Why the device was idle in a gap while the thread ran, or waited for a reason. */
 static uint32_t reason_of(const struct device_gaps *gaps, const struct device_gap *gap, uint32_t wait)
 {
+	if (gap->copy)
+		return gaps->reasons.copies[gap->copy];
 	if (gap->length == DEVICE_GAP_MINIMUM || (gap->length == DEVICE_GAP_LAUNCH && wait))
 		return gaps->reasons.minimum;
 	if (gap->length == DEVICE_GAP_LAUNCH)
@@ -267,7 +336,10 @@ static void attribute(struct device_gaps *gaps, const struct device_gap *gap)
 	const struct waiting_sample rest = {
 		.key = { .pid = gap->pid, .tid = gap->tid, .value_type = value_type, .flags = flags }
 	};
-	add_part(gaps, &rest, gap->length == DEVICE_GAP_MINIMUM ? gaps->reasons.minimum : gaps->reasons.unknown,
+	add_part(gaps, &rest,
+		 gap->copy                           ? gaps->reasons.copies[gap->copy]
+		 : gap->length == DEVICE_GAP_MINIMUM ? gaps->reasons.minimum
+						     : gaps->reasons.unknown,
 		 gap->begin, gap->end, left);
 }
 
@@ -284,15 +356,27 @@ static void settle(struct device_gaps *gaps, const struct device_gap *gap)
 	attribute(gaps, gap);
 }
 
+static void declare_reasons(struct device_gaps *gaps)
+{
+	static const char *const copies[] = { [IAPROF_COPY_HOST_TO_DEVICE] = "[copy host to device]",
+					      [IAPROF_COPY_DEVICE_TO_HOST] = "[copy device to host]",
+					      [IAPROF_COPY_ON_DEVICE] = "[copy on the device]",
+					      [IAPROF_COPY_BETWEEN_DEVICES] = "[copy between devices]",
+					      [IAPROF_COPY_ON_HOST] = "[copy on the host]",
+					      [IAPROF_COPY_SET] = "[memory set]" };
+	for (uint32_t i = IAPROF_COPY_NONE + 1; i <= IAPROF_COPY_SET; i++)
+		gaps->reasons.copies[i] = intern_own_text(gaps->intern, copies[i]);
+	gaps->reasons.running = intern_own_text(gaps->intern, "[running]");
+	gaps->reasons.unknown = intern_own_text(gaps->intern, "[not sampled]");
+	gaps->reasons.launch = intern_own_text(gaps->intern, "[launch-bound]");
+	gaps->reasons.minimum = intern_own_text(gaps->intern, "[between kernels]");
+}
+
 bool device_gaps_settle(struct device_gaps *gaps, uint64_t until)
 {
 	size_t kept = 0, before = gaps->gaps.count;
-	if (gaps->gaps.count && !gaps->reasons.running) {
-		gaps->reasons.running = intern_own_text(gaps->intern, "[running]");
-		gaps->reasons.unknown = intern_own_text(gaps->intern, "[not sampled]");
-		gaps->reasons.launch = intern_own_text(gaps->intern, "[launch-bound]");
-		gaps->reasons.minimum = intern_own_text(gaps->intern, "[between kernels]");
-	}
+	if (gaps->gaps.count && !gaps->reasons.running)
+		declare_reasons(gaps);
 	if (gaps->gaps.count && gaps->held.count)
 		qsort(gaps->held.items, gaps->held.count, sizeof *gaps->held.items, compare_samples);
 	for (size_t i = 0; i < gaps->gaps.count; i++)

@@ -3,8 +3,8 @@
  * Idle gaps of devices: time in which a device executed nothing, attributed to what the thread did meanwhile that then
  * submitted work, as far as samples show it; the parts of a gap add up to the gap. Of executions of kernels, all idle
  * time between the first and the last is in the profile, beside the device's time. Of other jobs, gaps are those before
- * further jobs of a process that had used the device, and only in runs with samples of waits. Owned by the collector
- * thread.
+ * further jobs of a process that had used the device, and only in runs with samples of waits. While copies of the
+ * device run, a gap is divided where they begin and end: it waited for them. Owned by the collector thread.
  */
 #pragma once
 
@@ -36,6 +36,7 @@ struct device_gap {
 	bool is_job;      /* ended by a job that is not of a kernel */
 	bool is_estimate; /* of all idle time, of which the parts are not known */
 	uint8_t length;   /* enum device_gap_length */
+	uint8_t copy;     /* enum iaprof_copy: what ran meanwhile */
 	uint32_t device, pid, tid;
 	uint64_t begin, end, idle; /* idle: at most end - begin */
 };
@@ -45,6 +46,17 @@ enum { DEVICE_GAP_TYPE_OF_JOBS = IAPROF_DEVICE_NPU + 1, DEVICE_GAP_TYPES };
 struct device_gap_type {
 	bool is_declared;
 	uint32_t index, flags; /* flags: enum iaprof_value_flag */
+};
+
+/* Copies that are remembered, and those that divide one gap at most: the latest. */
+#define DEVICE_GAPS_COPIES_MAX 8192u
+#define DEVICE_GAPS_PARTS_MAX 64u
+
+struct copy_time {
+	uint64_t begin, end;
+	uint32_t device;
+	uint16_t source;
+	uint16_t copy; /* enum iaprof_copy */
 };
 
 /* A thread began to launch. */
@@ -73,10 +85,13 @@ struct device_gaps {
 	ARRAY(struct device_gap) gaps;
 	ARRAY(struct waiting_sample) held;
 	ARRAY(struct launching_thread) launches;
+	ARRAY(struct copy_time) copies; /* by their end */
+	uint64_t longest_copy;
 	KEYED_ARRAY(struct device_gap_sum) sums;
 	struct device_gap_type types[DEVICE_GAP_TYPES];
 	struct {
 		uint32_t running, unknown, launch, minimum; /* string ids; 0: not declared yet */
+		uint32_t copies[IAPROF_COPY_SET + 1];
 	} reasons;
 	bool has_waits;   /* there were samples of waits */
 	bool is_used;     /* there were launches or jobs */
@@ -88,6 +103,8 @@ void device_gaps_free(struct device_gaps *gaps);
 void device_gaps_take_launch(struct device_gaps *gaps, const struct iaprof_record_launch *launch);
 /* job: not of a kernel; with its begin in started. */
 void device_gaps_take_job(struct device_gaps *gaps, const struct iaprof_record_job *job);
+/* job: a copy. Copies come in the order of their ends, and before the gaps in which they ran. */
+void device_gaps_take_copy(struct device_gaps *gaps, const struct iaprof_record_job *job);
 /* Takes a gap, as struct device_time passes it: how long the device was idle between a time and the job's begin. */
 void device_gaps_take_idle(struct device_gaps *gaps, const struct iaprof_record_job *job, uint64_t begin,
 			   uint64_t idle);

@@ -211,6 +211,38 @@ TEST(idle_time_between_kernels_is_what_the_launching_thread_did)
 	expect("");
 }
 
+/* Times are in us since START. */
+static void copy(uint32_t kind, uint64_t begin, uint64_t end)
+{
+	struct iaprof_record_job job = {
+		.started = START + begin * US, .pid = PID, .device = 7, .kernel = 2, .time_type = CPU_TYPE, .copy = kind
+	};
+	take(&job, IAPROF_RECORD_JOB, sizeof job, START + end * US);
+}
+
+/* A gap is divided where copies begin and end, and what the thread did is looked up in each part. */
+TEST(a_device_that_is_idle_while_it_copies_waits_for_the_copy)
+{
+	take_gpu();
+	launch(PID + 100, 50);
+	execute(100, 1000);
+	copy(IAPROF_COPY_DEVICE_TO_HOST, 2000, 3000);
+	copy(IAPROF_COPY_HOST_TO_DEVICE, 2500, 6000); /* the one that ends last counts for both */
+	copy(IAPROF_COPY_SET, 8000, 10500);           /* up to the begin of a kernel that it overlaps */
+	execute(10000, 12000);
+	copy(IAPROF_COPY_HOST_TO_DEVICE, 10600, 11000); /* beside a kernel */
+	execute(12300, 13000);
+	take_thread(PID + 100, "[disk]", 1, 2, 1);
+	take_thread(PID + 100, "[sync]", 2, 6, 4);
+	take_thread(PID + 100, NULL, 8, 8, 2); /* ran from 6 to 8 */
+	expect_values("gpu-idle", "program;[disk];[GPU idle] 1\n"
+				  "program;[copy device to host];[GPU idle] 0.5\n"
+				  "program;[copy host to device];[GPU idle] 3.5\n"
+				  "program;[running];[GPU idle] 2\n"
+				  "program;[memory set];[GPU idle] 2\n"
+				  "program;[not sampled];[GPU idle] 0.3\n");
+}
+
 /* In a profile with devices, idle time names the device that was idle. */
 TEST_LOOP(idle_time_is_of_its_device, 0, 2)
 {
