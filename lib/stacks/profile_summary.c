@@ -45,6 +45,7 @@ struct making {
 	tallies producers; /* cell, name, file, line */
 	tallies launches;  /* function, name, file, line */
 	tallies samples;   /* name: device samples of kernels, beside their time */
+	tallies copies;    /* name of a kind of copies, name, file, line of their launch: time */
 	uint64_t in_kernels;
 	bool has_classes; /* frames state the classes of kernels */
 	bool failed;
@@ -436,6 +437,48 @@ bool profile_summary_is_narrow(const struct profile_summary *summary, const stru
 	       (double)function->value >= NARROW_SHARE * (double)summary->value;
 }
 
+static struct summary_copy *find_copy(struct making *making, const char *name)
+{
+	struct profile_summary *summary = making->summary;
+	size_t i = 0;
+	while (i < summary->copies.count && strcmp(summary->copies.items[i].name, name) != 0)
+		i++;
+	if (i == SUMMARY_PARTS_MAX)
+		return NULL;
+	if (i == summary->copies.count && !array_push(&summary->copies, ((struct summary_copy){ .name = name }))) {
+		making->failed = true;
+		return NULL;
+	}
+	return &summary->copies.items[i];
+}
+
+/* Adds what a kind of copies took, or how much it copied. */
+static void add_copies(struct making *making, const struct parts *parts, uint64_t time, uint64_t bytes)
+{
+	struct summary_copy *copy = parts->kernel ? find_copy(making, parts->kernel->name) : NULL;
+	const struct iaprof_frame *launch = parts->launch;
+	if (!copy)
+		return;
+	copy->time = saturating_add(copy->time, time);
+	copy->bytes = saturating_add(copy->bytes, bytes);
+	uint32_t position =
+		launch ? tally_add(making, &making->copies,
+				   (struct tally_key){ { text_id(making, copy->name), text_id(making, launch->name),
+							 text_id(making, launch->file), launch->line } },
+				   time, launch, NULL)
+		       : POSITION_NONE;
+	if (position != POSITION_NONE && making->copies.items[position].value > copy->launch_time) {
+		copy->launch_time = making->copies.items[position].value;
+		copy->launch = launch;
+	}
+}
+
+static int compare_copies(const void *left, const void *right)
+{
+	const struct summary_copy *a = left, *b = right;
+	return a->time != b->time ? (a->time < b->time) - (a->time > b->time) : strcmp(a->name, b->name);
+}
+
 /* Returns whether a value type has a role, such as idle time, of the devices of which another one is the time. */
 static bool is_beside_time(const struct iaprof_profile *profile, uint32_t value_type, uint32_t role, uint32_t time)
 {
@@ -478,11 +521,17 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 		if (is_beside_time(profile, value->value_type, IAPROF_VALUE_DEVICE_IDLE, value_type))
 			add_idle(&making, iaprof_profile_stack(profile, value->stack), value->value);
 		bool are_samples = is_beside_time(profile, value->value_type, IAPROF_VALUE_DEVICE_SAMPLES, value_type);
-		if ((value->value_type != value_type && !are_samples) || !value->value)
+		bool is_copy = is_beside_time(profile, value->value_type, IAPROF_VALUE_COPY_TIME, value_type);
+		bool are_bytes = is_beside_time(profile, value->value_type, IAPROF_VALUE_COPIED_BYTES, value_type);
+		if ((value->value_type != value_type && !are_samples && !is_copy && !are_bytes) || !value->value)
 			continue;
 		struct parts parts = parts_of(profile, iaprof_profile_stack(profile, value->stack));
 		if (are_samples) {
 			add_samples(&making, &parts, value->value);
+			continue;
+		}
+		if (is_copy || are_bytes) {
+			add_copies(&making, &parts, is_copy ? value->value : 0, are_bytes ? value->value : 0);
 			continue;
 		}
 		summary->value = saturating_add(summary->value, value->value);
@@ -494,6 +543,8 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 	sort_parts(&summary->idle_reasons);
 	sort_parts(&summary->kernel_classes);
 	sort_ranks(summary);
+	if (summary->copies.count)
+		qsort(summary->copies.items, summary->copies.count, sizeof *summary->copies.items, compare_copies);
 	add_other_kernels(&making);
 	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
 	find_uses(summary);
@@ -502,6 +553,7 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 	keyed_array_free(&making.producers);
 	keyed_array_free(&making.launches);
 	keyed_array_free(&making.samples);
+	keyed_array_free(&making.copies);
 	string_table_free(&making.names);
 	return made ? 0 : -ENOMEM;
 }
@@ -512,5 +564,6 @@ void profile_summary_free(struct profile_summary *summary)
 	array_free(&summary->idle_reasons);
 	array_free(&summary->kernel_classes);
 	array_free(&summary->ranks);
+	array_free(&summary->copies);
 	array_free(&summary->causes);
 }

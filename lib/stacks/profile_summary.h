@@ -53,7 +53,14 @@ struct summary_rank {
 	uint64_t value;
 	uint64_t collective; /* of it, in kernels that exchange data with other ranks and wait for them */
 };
-/* Limit on parts with names of their own, and on ranks. */
+/* Copies of one kind, beside the time of a device. */
+struct summary_copy {
+	const char *name; /* of the kernel that stands for them: "[copy host to device]"; as long as the profile */
+	uint64_t time, bytes;
+	const struct iaprof_frame *launch; /* the frame of the program that has most of their time; NULL not known */
+	uint64_t launch_time;
+};
+/* Limit on parts with names of their own, on ranks and kinds of copies. */
 #define SUMMARY_PARTS_MAX 64u
 typedef ARRAY(struct summary_part) summary_parts;
 
@@ -72,6 +79,7 @@ struct profile_summary {
 	 * others wait for, if all do as much else.
 	 */
 	ARRAY(struct summary_rank) ranks;
+	ARRAY(struct summary_copy) copies; /* the longest first, at most SUMMARY_PARTS_MAX */
 	uint64_t matched;    /* in a kernel that is known; of the CPU: the innermost function has a name */
 	uint64_t with_lines; /* at a known source line */
 	ARRAY(struct summary_function) functions; /* largest first */

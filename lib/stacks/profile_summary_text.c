@@ -218,6 +218,55 @@ static void append_idle(struct text *text, const struct profile_summary *summary
 	text_append_string(text, ".\n");
 }
 
+#define COPIES_SHOWN 6u
+
+/* Appends "host to device" of "[copy host to device]". */
+static void append_copy_name(struct text *text, const char *name)
+{
+	static const char copy[] = "[copy ";
+	struct text plain = { 0 };
+	if (strncmp(name, copy, strlen(copy)) == 0 && strlen(name) > strlen(copy))
+		text_append(&plain, name + strlen(copy), strlen(name) - strlen(copy) - 1);
+	else
+		text_append(&plain, name + (*name == '['), strcspn(name + (*name == '['), "]"));
+	text_append_name(text, text_string(&plain));
+	text->failed |= plain.failed;
+	text_free(&plain);
+}
+
+/* Copies run beside kernels: their shares are of the time from the first execution to the last. */
+static void append_copies(struct text *text, const struct profile_summary *summary)
+{
+	uint64_t whole = saturating_add(summary->idle, summary->value);
+	const struct summary_copy *copies = summary->copies.items, *slow = NULL;
+	if (!summary->copies.count)
+		return;
+	for (size_t i = 0; i < summary->copies.count && i < COPIES_SHOWN; i++) {
+		text_append_string(text, i ? ", " : "Copies: ");
+		append_copy_name(text, copies[i].name);
+		text_append_format(text, " %s in", quantity_size((double)copies[i].bytes).text);
+		text_append_format(text, " %s (", quantity_time((double)copies[i].time).text);
+		append_share(text, copies[i].time, whole);
+		text_append_string(text, " of the time)");
+	}
+	text_append_string(text, ".\n");
+	for (size_t i = 0; i < summary->copies.count && !slow; i++)
+		if (strstr(copies[i].name, "(pageable)") && (double)copies[i].time >= DOMINATES * (double)whole)
+			slow = &copies[i];
+	if (!slow)
+		return;
+	text_append_string(text, "Copies of pageable host memory take ");
+	append_share(text, slow->time, whole);
+	text_append_string(text, " of the time.\n");
+	if (slow->launch) {
+		text_append_string(text, "  Launch site: ");
+		append_frame(text, slow->launch);
+		text_append_string(text, "\n");
+	}
+	text_append_string(text,
+			   "  What to try: pin the host memory (in PyTorch, pin_memory() and non_blocking=True).\n");
+}
+
 #define NARROW_SHOWN 3u
 #define NARROW_NAME_LENGTH 48
 
@@ -297,6 +346,7 @@ static void append_device(struct text *text, const struct profile_summary *summa
 {
 	if (summary->idle)
 		append_idle(text, summary);
+	append_copies(text, summary);
 	const struct summary_cause *top = summary->causes.count ? &summary->causes.items[0] : NULL;
 	if (top && (double)top->value >= DOMINATES * (double)summary->value) {
 		append_cause(text, summary, top);

@@ -208,6 +208,24 @@ static void append_ranks(struct text *text, const struct profile_summary *summar
 	text_append_string(text, "]");
 }
 
+static void append_copies(struct text *text, const struct profile_summary *summary)
+{
+	if (!summary->copies.count)
+		return;
+	text_append_string(text, ",\n\"copies\":[");
+	for (size_t i = 0; i < summary->copies.count; i++) {
+		const struct summary_copy *copy = &summary->copies.items[i];
+		text_append_string(text, i ? ",{\"name\":" : "{\"name\":");
+		text_append_json(text, copy->name);
+		append_number(text, "time", copy->time);
+		append_number(text, "bytes", copy->bytes);
+		if (copy->launch)
+			append_frame(text, "launched_by", copy->launch);
+		text_append_string(text, "}");
+	}
+	text_append_string(text, "]");
+}
+
 static void append_json(struct text *text, const struct profile_summary *summary)
 {
 	const struct iaprof_profile *profile = summary->profile;
@@ -231,6 +249,7 @@ static void append_json(struct text *text, const struct profile_summary *summary
 		append_parts(text, "idle_reasons", &summary->idle_reasons);
 		append_parts(text, "kernel_classes", &summary->kernel_classes);
 		append_ranks(text, summary);
+		append_copies(text, summary);
 		append_number(text, "with_lines", summary->with_lines);
 		if (summary->fullest) {
 			text_append_string(text, ",\"fullest_kernel\":");

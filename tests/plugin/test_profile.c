@@ -17,6 +17,10 @@ uint32_t test_profile_value_type(struct test_profile *profile, const char *name,
 		type.role = IAPROF_VALUE_DEVICE_TIME;
 	if (!strcmp(name, "gpu-idle"))
 		type.role = IAPROF_VALUE_DEVICE_IDLE;
+	if (!strcmp(name, "gpu-copy-time"))
+		type.role = IAPROF_VALUE_COPY_TIME;
+	if (!strcmp(name, "gpu-copied"))
+		type.role = IAPROF_VALUE_COPIED_BYTES;
 	type.device_kind = device_kind_of_name(name);
 	ck_assert(array_push(&profile->value_types, type));
 	return (uint32_t)profile->value_types.count - 1;

@@ -333,6 +333,45 @@ TEST(states_what_threads_did_while_the_device_was_idle)
 	ck_assert_uint_eq(summary.idle, 0);
 }
 
+static void add_copy(const char *name, const char *site, uint32_t line, uint32_t value_type, uint64_t value)
+{
+	uint32_t frames[] = { frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0),
+			      frame(site, IAPROF_FRAME_PYTHON, 0, "/src/load.py", line),
+			      frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0),
+			      frame(name, IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0) };
+	test_profile_value(&profile, test_profile_stack(&profile, frames, 4), value_type, value);
+}
+
+/* The kernel has 800 ns, the device is idle for 200, and copies take 300 beside both: shares are of 1000. */
+TEST(states_copies_beside_the_time_and_where_pageable_memory_is_copied)
+{
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds"),
+		 idle = test_profile_value_type(&profile, "gpu-idle", "nanoseconds"),
+		 copies = test_profile_value_type(&profile, "gpu-copy-time", "nanoseconds"),
+		 bytes = test_profile_value_type(&profile, "gpu-copied", "bytes");
+	uint32_t program = frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0);
+	uint32_t kernel[] = { program, frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0),
+			      frame("gemm", IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0) };
+	uint32_t waits[] = { program, frame("[copy host to device (pageable)]", IAPROF_FRAME_WAIT, 0, NULL, 0),
+			     frame("[GPU idle]", IAPROF_FRAME_WAIT, 0, NULL, 0) };
+	test_profile_value(&profile, test_profile_stack(&profile, kernel, 3), time, 800);
+	test_profile_value(&profile, test_profile_stack(&profile, waits, 3), idle, 200);
+	add_copy("[copy host to device (pageable)]", "fetch", 5, copies, 150);
+	add_copy("[copy host to device (pageable)]", "read", 9, copies, 100);
+	add_copy("[copy host to device (pageable)]", "fetch", 5, bytes, 2 << 20);
+	add_copy("[copy host to device (pageable)]", "read", 9, bytes, 1 << 20);
+	add_copy("[memory set]", "read", 10, copies, 50);
+	add_copy("[memory set]", "read", 10, bytes, 512);
+	make(time);
+	ck_assert_uint_eq(summary.value, 800);
+	EXPECT("Copies: host to device (pageable) 3.00 MiB in 250 ns (25.0 % of the time), memory set 512 B in 50 ns "
+	       "(5.00 % of the time).\n"
+	       "Copies of pageable host memory take 25.0 % of the time.\n"
+	       "  Launch site: fetch, load.py:5\n"
+	       "  What to try: pin the host memory");
+	EXPECT("GPU time by kernel: gemm 100 %\n");
+}
+
 /*
  * Per time, narrow has 1 of 100 samples of wide. Others have too few samples: of few, 4 are known to be less than 100,
  * the use of small and empty is not known, and brief has too little time to be compared with.
