@@ -69,6 +69,8 @@ static void add_value(struct histograms *histograms, uint16_t source, const char
 void histograms_take_job(struct histograms *histograms, const struct iaprof_record_job *record)
 {
 	uint64_t begin = record->started, submitted = record->submitted, end = record->header.time;
+	if (iaprof_record_job_copy(record)) /* of which one takes as long as its bytes */
+		return;
 	if (record->state == IAPROF_JOB_IN_FLIGHT) {
 		histograms->jobs_in_flight++;
 		return;

@@ -93,7 +93,8 @@ struct cupti_module_data { /* CUpti_ModuleResourceData */
 	const char *cubin;
 };
 
-enum { CUPTI_NODE_KERNEL = 0 }; /* CU_GRAPH_NODE_TYPE_KERNEL */
+/* CU_GRAPH_NODE_TYPE_... */
+enum { CUPTI_NODE_KERNEL = 0, CUPTI_NODE_COPY = 1, CUPTI_NODE_SET = 2 };
 
 struct cupti_graph_data { /* CUpti_GraphData */
 	void *graph, *original_graph;
@@ -205,7 +206,8 @@ struct cupti_crc { /* CUpti_GetCubinCrcParams */
 	uint64_t crc;
 };
 
-enum { CUPTI_ACTIVITY_KERNEL = 10 }; /* CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL */
+/* CUPTI_ACTIVITY_KIND_MEMCPY, _MEMSET, _CONCURRENT_KERNEL, _MEMCPY2 */
+enum { CUPTI_ACTIVITY_COPY = 1, CUPTI_ACTIVITY_SET = 2, CUPTI_ACTIVITY_KERNEL = 10, CUPTI_ACTIVITY_PEER_COPY = 22 };
 enum { CUPTI_FLUSH_FORCED = 1 };
 
 /* The beginning of CUpti_ActivityKernel8 (CUPTI 12.0) and all later ones. */
@@ -226,6 +228,76 @@ struct cupti_kernel_activity {
 	uint64_t node;
 	uint32_t memory_flags;
 	uint32_t graph; /* of the executable graph that contains it; 0: none */
+} __attribute__((packed, aligned(8)));
+
+/* CUpti_ActivityMemcpyKind: "array" is memory of a device, too. */
+enum cupti_direction {
+	CUPTI_HOST_TO_DEVICE = 1,
+	CUPTI_DEVICE_TO_HOST = 2,
+	CUPTI_HOST_TO_ARRAY = 3,
+	CUPTI_ARRAY_TO_HOST = 4,
+	CUPTI_ARRAY_TO_ARRAY = 5,
+	CUPTI_ARRAY_TO_DEVICE = 6,
+	CUPTI_DEVICE_TO_ARRAY = 7,
+	CUPTI_DEVICE_TO_DEVICE = 8,
+	CUPTI_HOST_TO_HOST = 9,
+	CUPTI_PEER_TO_PEER = 10
+};
+enum { CUPTI_MEMORY_PAGEABLE = 1 }; /* CUpti_ActivityMemoryKind */
+
+/* The beginning of CUpti_ActivityMemcpy5 (CUPTI 12.0) and all later ones. */
+struct cupti_copy_activity {
+	uint32_t kind;
+	uint8_t direction; /* enum cupti_direction */
+	uint8_t from, to;  /* kinds of memory */
+	uint8_t flags;
+	uint64_t bytes;
+	uint64_t start, end; /* as of kernels */
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t correlation;
+	uint32_t runtime_correlation;
+	uint32_t pad;
+	void *reserved;
+	uint64_t node;
+	uint32_t graph;
+} __attribute__((packed, aligned(8)));
+
+/* The beginning of CUpti_ActivityMemcpyPtoP4 (CUPTI 12.0) and all later ones. */
+struct cupti_peer_copy_activity {
+	uint32_t kind;
+	uint8_t direction;
+	uint8_t from, to;
+	uint8_t flags;
+	uint64_t bytes;
+	uint64_t start, end;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t devices[4]; /* and contexts, of both sides */
+	uint32_t correlation;
+	void *reserved;
+	uint64_t node;
+	uint32_t graph;
+} __attribute__((packed, aligned(8)));
+
+/* The beginning of CUpti_ActivityMemset4 (CUPTI 12.0) and all later ones. */
+struct cupti_set_activity {
+	uint32_t kind;
+	uint32_t value;
+	uint64_t bytes;
+	uint64_t start, end;
+	uint32_t device;
+	uint32_t context;
+	uint32_t stream;
+	uint32_t correlation;
+	uint16_t flags;
+	uint16_t memory; /* its kind */
+	uint32_t pad;
+	void *reserved;
+	uint64_t node;
+	uint32_t graph;
 } __attribute__((packed, aligned(8)));
 
 typedef void cupti_request_buffer(uint8_t **buffer, size_t *size, size_t *records);

@@ -4,6 +4,7 @@
 #include <cupti.h>
 #include <cupti_pcsampling.h>
 
+#include "copy_calls.h"
 #include "cupti.h"
 
 #define SAME_SIZE(OURS, THEIRS) _Static_assert(sizeof(struct OURS) == sizeof(THEIRS), #THEIRS)
@@ -57,6 +58,37 @@ SAME(cupti_kernel_activity, correlation, CUpti_ActivityKernel8, correlationId);
 SAME(cupti_kernel_activity, name, CUpti_ActivityKernel8, name);
 SAME(cupti_kernel_activity, node, CUpti_ActivityKernel8, graphNodeId);
 SAME(cupti_kernel_activity, graph, CUpti_ActivityKernel8, graphId);
+SAME(cupti_copy_activity, direction, CUpti_ActivityMemcpy5, copyKind);
+SAME(cupti_copy_activity, from, CUpti_ActivityMemcpy5, srcKind);
+SAME(cupti_copy_activity, to, CUpti_ActivityMemcpy5, dstKind);
+SAME(cupti_copy_activity, bytes, CUpti_ActivityMemcpy5, bytes);
+SAME(cupti_copy_activity, start, CUpti_ActivityMemcpy5, start);
+SAME(cupti_copy_activity, end, CUpti_ActivityMemcpy5, end);
+SAME(cupti_copy_activity, device, CUpti_ActivityMemcpy5, deviceId);
+SAME(cupti_copy_activity, stream, CUpti_ActivityMemcpy5, streamId);
+SAME(cupti_copy_activity, correlation, CUpti_ActivityMemcpy5, correlationId);
+SAME(cupti_copy_activity, node, CUpti_ActivityMemcpy5, graphNodeId);
+SAME(cupti_copy_activity, graph, CUpti_ActivityMemcpy5, graphId);
+SAME(cupti_peer_copy_activity, direction, CUpti_ActivityMemcpyPtoP4, copyKind);
+SAME(cupti_peer_copy_activity, from, CUpti_ActivityMemcpyPtoP4, srcKind);
+SAME(cupti_peer_copy_activity, to, CUpti_ActivityMemcpyPtoP4, dstKind);
+SAME(cupti_peer_copy_activity, bytes, CUpti_ActivityMemcpyPtoP4, bytes);
+SAME(cupti_peer_copy_activity, start, CUpti_ActivityMemcpyPtoP4, start);
+SAME(cupti_peer_copy_activity, end, CUpti_ActivityMemcpyPtoP4, end);
+SAME(cupti_peer_copy_activity, device, CUpti_ActivityMemcpyPtoP4, deviceId);
+SAME(cupti_peer_copy_activity, stream, CUpti_ActivityMemcpyPtoP4, streamId);
+SAME(cupti_peer_copy_activity, correlation, CUpti_ActivityMemcpyPtoP4, correlationId);
+SAME(cupti_peer_copy_activity, node, CUpti_ActivityMemcpyPtoP4, graphNodeId);
+SAME(cupti_peer_copy_activity, graph, CUpti_ActivityMemcpyPtoP4, graphId);
+SAME(cupti_set_activity, bytes, CUpti_ActivityMemset4, bytes);
+SAME(cupti_set_activity, start, CUpti_ActivityMemset4, start);
+SAME(cupti_set_activity, end, CUpti_ActivityMemset4, end);
+SAME(cupti_set_activity, device, CUpti_ActivityMemset4, deviceId);
+SAME(cupti_set_activity, stream, CUpti_ActivityMemset4, streamId);
+SAME(cupti_set_activity, correlation, CUpti_ActivityMemset4, correlationId);
+SAME(cupti_set_activity, node, CUpti_ActivityMemset4, graphNodeId);
+SAME(cupti_set_activity, graph, CUpti_ActivityMemset4, graphId);
+SAME(cupti_set_activity, memory, CUpti_ActivityMemset4, memoryKind);
 
 _Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED &&
 		       CUPTI_MODULE_UNLOAD_STARTING == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING &&
@@ -64,7 +96,8 @@ _Static_assert(CUPTI_MODULE_LOADED == CUPTI_CBID_RESOURCE_MODULE_LOADED &&
 		       CUPTI_CONTEXT_DESTROY_STARTING == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING &&
 		       CUPTI_GRAPH_NODE_CREATED == CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED &&
 		       CUPTI_GRAPH_NODE_CLONED == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED &&
-		       CUPTI_NODE_KERNEL == CU_GRAPH_NODE_TYPE_KERNEL,
+		       CUPTI_NODE_KERNEL == CU_GRAPH_NODE_TYPE_KERNEL && CUPTI_NODE_COPY == CU_GRAPH_NODE_TYPE_MEMCPY &&
+		       CUPTI_NODE_SET == CU_GRAPH_NODE_TYPE_MEMSET,
 	       "resource callbacks");
 _Static_assert((int)CUPTI_LAUNCH_KERNEL == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel &&
 		       (int)CUPTI_LAUNCH_KERNEL_PTSZ == CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz &&
@@ -98,7 +131,24 @@ _Static_assert((int)CUPTI_MEMSET_D8_ASYNC == CUPTI_DRIVER_TRACE_CBID_cuMemsetD8A
 _Static_assert(CUPTI_MULTIPLE_SUBSCRIBERS == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED &&
 		       CUPTI_OUT_OF_MEMORY == CUPTI_ERROR_OUT_OF_MEMORY,
 	       "results");
+#define SAME_COPY(NAME, NUMBER) _Static_assert((int)CUPTI_DRIVER_TRACE_CBID_##NAME == NUMBER, #NAME);
+EARLY_COPY_CALLS(SAME_COPY)
+#if CUDA_VERSION >= 13000
+BATCH_COPY_CALLS(SAME_COPY)
+#endif
+_Static_assert((int)CUPTI_HOST_TO_DEVICE == CUPTI_ACTIVITY_MEMCPY_KIND_HTOD &&
+		       (int)CUPTI_DEVICE_TO_HOST == CUPTI_ACTIVITY_MEMCPY_KIND_DTOH &&
+		       (int)CUPTI_HOST_TO_ARRAY == CUPTI_ACTIVITY_MEMCPY_KIND_HTOA &&
+		       (int)CUPTI_ARRAY_TO_HOST == CUPTI_ACTIVITY_MEMCPY_KIND_ATOH &&
+		       (int)CUPTI_DEVICE_TO_DEVICE == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD &&
+		       (int)CUPTI_HOST_TO_HOST == CUPTI_ACTIVITY_MEMCPY_KIND_HTOH &&
+		       (int)CUPTI_PEER_TO_PEER == CUPTI_ACTIVITY_MEMCPY_KIND_PTOP &&
+		       (int)CUPTI_MEMORY_PAGEABLE == CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE,
+	       "directions");
 _Static_assert((int)CUPTI_ACTIVITY_KERNEL == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL &&
+		       (int)CUPTI_ACTIVITY_COPY == CUPTI_ACTIVITY_KIND_MEMCPY &&
+		       (int)CUPTI_ACTIVITY_SET == CUPTI_ACTIVITY_KIND_MEMSET &&
+		       (int)CUPTI_ACTIVITY_PEER_COPY == CUPTI_ACTIVITY_KIND_MEMCPY2 &&
 		       (int)CUPTI_FLUSH_FORCED == CUPTI_ACTIVITY_FLAG_FLUSH_FORCED,
 	       "activity");
 _Static_assert((int)CUPTI_ATTRIBUTE_WORKER_SLEEP ==

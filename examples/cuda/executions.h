@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When kernels ran on the device, from CUPTI's activity records. */
+/* When kernels and copies ran on the device, from CUPTI's activity records. */
 #pragma once
 
 #include "cupti.h"
@@ -13,6 +13,8 @@
  */
 int executions_start(const struct cupti_functions *cupti, struct writer *writer, struct launch_counts *launches,
 		     struct sampling *sampling);
+/* Adds copies, after that: returns the first error of CUPTI, or 0. */
+int executions_start_copies(void);
 /* Ends them, with those that CUPTI still holds. */
 void executions_stop(void);
 /* Sends the executions that have ended; is_end: also what CUPTI still holds, at the end of the program. */

@@ -66,11 +66,14 @@ static struct graph_kernel *find_kernel(struct graph_executions *executions, con
 	return position == POSITION_NONE ? NULL : &executions->kernels.items[position];
 }
 
+/* In place of the number of a graph, with the id of the kernel: CUPTI counts graphs from 1. */
+#define COPY_GRAPHS (UINT32_C(1) << 31)
+
 uint64_t graph_executions_add(struct graph_executions *executions, uint32_t kernel,
 			      const struct cuda_execution *execution)
 {
-	const struct graph_launch *launch =
-		graph_launches_find(&executions->launches, execution->graph, execution->correlation);
+	uint32_t graph = execution->graph ? execution->graph : COPY_GRAPHS | kernel;
+	const struct graph_launch *launch = graph_launches_find(&executions->launches, graph, execution->correlation);
 	struct graph_kernel wanted = { .key = { .kernel = kernel,
 						.capture = graph_nodes_stack(&executions->nodes, execution->node) } };
 	/* Executions before the first launch with a stack are sent with it. */
@@ -83,7 +86,7 @@ uint64_t graph_executions_add(struct graph_executions *executions, uint32_t kern
 	if (!found)
 		return 0;
 	found->count += count + 1;
-	found->graph = execution->graph;
+	found->graph = graph;
 	if (launch && (!found->number || execution->begin >= found->sent + TOGETHER))
 		send_launch(executions, found, launch, execution->begin);
 	return launch ? found->number : 0;

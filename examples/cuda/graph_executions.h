@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Executions of kernels as parts of CUDA graphs: each belongs to a launch of its graph, and has the stack of that
- * launch and, below "[captured at]", that at which the kernel became a part of the graph. Owned by the loop's thread.
- * Initialise with {0} and the first two.
+ * launch and, below "[captured at]", that at which the kernel became a part of the graph. A copy is like the execution
+ * of a graph of its own, with all of its kind. Owned by the loop's thread. Initialise with {0} and the first two.
  */
 #pragma once
 

@@ -51,7 +51,7 @@ struct cuda {
 	struct launches launches;
 	const char *library, *cupti;
 	uint64_t period, sleep, mode, time, launch_rate, sampling;
-	bool cubins, launches_taken, ranges;
+	bool cubins, launches_taken, ranges, copies;
 
 	const struct iaprof_host *host;
 	struct session session;
@@ -89,6 +89,8 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct cuda, time, CHOICE, "time", "all",
 		      "Times of executions: of all kernels; off: only samples, which do not show how long kernels take",
 		      .choices = times),
+	IAPROF_OPTION(struct cuda, copies, BOOL, "copies", "yes",
+		      "Times, bytes and launches of copies, as time= has those of kernels"),
 	IAPROF_OPTION(struct cuda, launch_rate, UINT, "launch-rate", "50",
 		      "Launch stacks to take per thread, chosen at random; 0: all", .maximum = 1000000, .unit = "Hz"),
 	IAPROF_OPTION(struct cuda, launches_taken, BOOL, "launches", "yes",
@@ -220,7 +222,11 @@ static void write_settings(const struct cuda *cuda, bool has_stacks, char text[s
 		 !cuda->launches_taken ? CUDA_LAUNCHES_NONE
 		 : has_stacks          ? CUDA_LAUNCHES_HOOK
 				       : CUDA_LAUNCHES_RING,
-		 cuda->launch_rate, cuda->cubins, samples, cuda->time != 0, cuda->cupti ? cuda->cupti : "");
+		 cuda->launch_rate, cuda->cubins, samples,
+		 !cuda->time    ? CUDA_TIMES_NONE
+		 : cuda->copies ? CUDA_TIMES_COPIES
+				: CUDA_TIMES_KERNELS,
+		 cuda->cupti ? cuda->cupti : "");
 }
 
 static int set_environment(struct cuda *cuda, bool has_stacks)
@@ -330,6 +336,8 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	cuda->session = (struct session){ .host = host, .batch = &cuda->batch };
 	if (cuda->time)
 		cuda->session.time_type = host->declare_value_type(host, "gpu-time", "nanoseconds", 0);
+	if (cuda->time && cuda->copies)
+		cuda->session.copy_type = host->declare_value_type(host, "gpu-copy-time", "nanoseconds", 0);
 	int result = find_library(cuda);
 	if (!result)
 		result = record_batch_init(&cuda->batch, host);
@@ -425,6 +433,8 @@ static void report_losses(struct cuda *cuda)
 		[CUDA_DROP_FULL] = "the GPU's sample buffer was full (raise period=)",
 		[CUDA_DROP_EXECUTIONS] = "executions: buffers full",
 		[CUDA_DROP_TIMES] = "executions: CUPTI states no time",
+		[CUDA_DROP_COPIES] = "copies: buffers full",
+		[CUDA_DROP_COPY_TIMES] = "copies: CUPTI states no time",
 		[CUDA_DROP_UNLISTED] = "samples: in kernels of the driver, whose stall reasons are unknown",
 	};
 	const struct iaprof_host *host = cuda->host;
@@ -511,9 +521,9 @@ static int finish(const struct iaprof_host *host, void *instance)
 		stack_reader_describe(&cuda->launches.stacks, &sum.stacks, "launch stacks unwound");
 	host->log(host, IAPROF_LOG_INFO,
 		  "%zu processes, %" PRIu64 " samples, %" PRIu64 " executions, %" PRIu64 " launches, %" PRIu64
-		  " of their stacks missing",
+		  " of their stacks missing, %" PRIu64 " copies",
 		  cuda->process_total, cuda->session.samples, cuda->session.executions, cuda->session.launch_count,
-		  (uint64_t)sum.stacks.missing);
+		  (uint64_t)sum.stacks.missing, cuda->session.copies);
 	if (!cuda->process_total)
 		host->log(host, IAPROF_LOG_WARNING, "no CUDA program %s",
 			  cuda->is_attaching ? "was attached to (if the library was loaded, the program lacks sockets, "

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "copy_calls.h"
 #include "cupti.h"
 #include "executions.h"
 #include "find_cupti.h"
@@ -62,11 +63,13 @@ struct library {
 	struct sampling *sampling;
 	struct sampling_settings settings;
 	struct launch_counts launches;
-	uint32_t take_cubins, is_sampling, takes_times;
+	uint32_t take_cubins, is_sampling;
+	uint32_t takes_times; /* enum cuda_times */
 
 	pthread_mutex_t callbacks_lock;
 	bool has_callbacks, is_disabling;
 	uint32_t inside;      /* threads within a call */
+	uint32_t copying;     /* those within one that copies, which may wait for the copy */
 	uint32_t captures;    /* of streams, in progress */
 	uint32_t overlapping; /* calls that began while another thread was within one */
 	bool is_overlap_reported, is_cost_reported;
@@ -118,21 +121,27 @@ static void module_unloaded(const struct cupti_module_data *module)
 /* Of the call that this thread makes: whether it became a node of a graph, and whether it is counted at its end. */
 static __thread bool is_captured, is_undecided;
 
+/* Returns whether executions of a node have times. */
+static bool is_timed(const struct cupti_graph_data *node)
+{
+	bool is_copy = node->node_type == CUPTI_NODE_COPY || node->node_type == CUPTI_NODE_SET;
+	return library.takes_times >= (is_copy ? CUDA_TIMES_COPIES : CUDA_TIMES_KERNELS) &&
+	       (is_copy || node->node_type == CUPTI_NODE_KERNEL);
+}
+
 /* What happens to nodes while programs run is seldom: they make their graphs at the start. */
 static void node_made(const struct cupti_graph_data *made)
 {
 	uint64_t id;
 	is_captured = true;
-	if (made && library.takes_times && made->node_type == CUPTI_NODE_KERNEL &&
-	    !library.cupti.graph_node_id(made->node, &id))
+	if (made && is_timed(made) && !library.cupti.graph_node_id(made->node, &id))
 		launch_counts_add_node(&library.launches, id);
 }
 
 static void node_cloned(const struct cupti_graph_data *made)
 {
 	struct cuda_node record = { .header = { sizeof record, CUDA_RECORD_NODE } };
-	if (made && library.takes_times && made->node_type == CUPTI_NODE_KERNEL &&
-	    !library.cupti.graph_node_id(made->node, &record.id) &&
+	if (made && is_timed(made) && !library.cupti.graph_node_id(made->node, &record.id) &&
 	    !library.cupti.graph_node_id(made->original_node, &record.original))
 		writer_put(&library.writer, &record, sizeof record, NULL, 0, CUDA_DROP_RECORDS, 1);
 }
@@ -190,14 +199,38 @@ static const struct {
 	{ CUPTI_COPY_ON_DEVICE_ASYNC_PTSZ, 1 },
 };
 
+/* In place of a size: such copies are no kernels of the driver. */
+#define NO_KERNEL UINT32_MAX
+
+static bool takes_copies(void)
+{
+	return library.takes_times >= CUDA_TIMES_COPIES;
+}
+
+/* Older versions lack some of these. */
+static void enable_call(bool enable, uint32_t id)
+{
+	(void)library.cupti.enable_callback(enable, library.subscriber, CUPTI_DOMAIN_DRIVER, id);
+}
+
+/* Of copies, all are seen: they take longer than a callback. */
+static void enable_copies(void)
+{
+#define ENABLE(NAME, NUMBER) enable_call(true, NUMBER);
+	COPY_CALLS(ENABLE)
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		if (calls[i].size)
+			enable_call(true, calls[i].id);
+}
+
 static void set_callbacks(bool enable)
 {
 	if (enable == library.has_callbacks)
 		return;
 	library.has_callbacks = enable;
-	/* Older versions lack some of these. */
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-		(void)library.cupti.enable_callback(enable, library.subscriber, CUPTI_DOMAIN_DRIVER, calls[i].id);
+		if (!calls[i].size || !takes_copies())
+			enable_call(enable, calls[i].id);
 }
 
 /*
@@ -205,13 +238,16 @@ static void set_callbacks(bool enable)
  * disables them at the end of a call, when no other thread is within a call or has made one lately; until then,
  * callbacks do nothing.
  */
-static __thread bool is_in_call;
+static __thread bool is_in_call, is_copying;
 
-static void begin_call(void)
+static void begin_call(bool copies)
 {
 	uint32_t thread = launch_thread();
 	is_in_call = true;
-	if (__atomic_fetch_add(&library.inside, 1, __ATOMIC_RELAXED))
+	is_copying = copies;
+	uint32_t copying = copies ? __atomic_add_fetch(&library.copying, 1, __ATOMIC_RELAXED)
+				  : __atomic_load_n(&library.copying, __ATOMIC_RELAXED);
+	if (__atomic_fetch_add(&library.inside, 1, __ATOMIC_RELAXED) > copying && !copies)
 		__atomic_fetch_add(&library.overlapping, 1, __ATOMIC_RELAXED);
 	bool is_last = __atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == thread;
 	uint32_t alone = is_last ? __atomic_load_n(&library.alone, __ATOMIC_RELAXED) + 1 : 0;
@@ -219,16 +255,24 @@ static void begin_call(void)
 	__atomic_store_n(&library.alone, alone, __ATOMIC_RELAXED);
 }
 
+/* Subtracts one, unless that is of an earlier profile. Returns the number before. */
+static uint32_t leave(uint32_t *count)
+{
+	uint32_t before = __atomic_load_n(count, __ATOMIC_RELAXED);
+	while (before &&
+	       !__atomic_compare_exchange_n(count, &before, before - 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return before;
+}
+
 static void end_call(void)
 {
 	if (!is_in_call)
 		return;
 	is_in_call = false;
-	/* The begin may have been that of an earlier profile. */
-	uint32_t inside = __atomic_load_n(&library.inside, __ATOMIC_RELAXED);
-	while (inside && !__atomic_compare_exchange_n(&library.inside, &inside, inside - 1, true, __ATOMIC_RELAXED,
-						      __ATOMIC_RELAXED))
-		;
+	if (is_copying)
+		(void)leave(&library.copying);
+	uint32_t inside = leave(&library.inside);
 	bool is_alone = inside <= 1 && __atomic_load_n(&library.last_thread, __ATOMIC_RELAXED) == launch_thread() &&
 			__atomic_load_n(&library.alone, __ATOMIC_RELAXED) >= CALLS_ALONE;
 	if (!is_alone || !__atomic_load_n(&library.is_disabling, __ATOMIC_RELAXED) ||
@@ -261,7 +305,7 @@ static void handle_graph_call(enum graph_call call, const struct cupti_callback_
 {
 	bool is_begin = data->site == CUPTI_SITE_ENTER;
 	if (is_begin)
-		begin_call();
+		begin_call(false);
 	if (is_begin && call == BEGINS_CAPTURE)
 		__atomic_fetch_add(&library.captures, 1, __ATOMIC_RELAXED);
 	/* One that failed to begin has no end: launches are then counted at the end of their call, which is right, too.
@@ -301,9 +345,11 @@ static void sample_earlier_contexts(void)
 static void count_launch(uint32_t element_size, const struct cupti_callback_data *call)
 {
 	const struct cupti_memory_call *memory = call->parameters;
+	if (element_size && takes_copies())
+		launch_counts_add_copy(&library.launches, call->correlation);
 	if (!element_size && call->symbol)
 		launch_counts_add(&library.launches, call->symbol, call->correlation);
-	else if (element_size && memory && memory->count >= LARGE_MEMORY / element_size)
+	else if (element_size && element_size != NO_KERNEL && memory && memory->count >= LARGE_MEMORY / element_size)
 		launch_counts_add(&library.launches, CUDA_DRIVER_KERNELS, call->correlation);
 }
 
@@ -311,7 +357,7 @@ static void count_launch(uint32_t element_size, const struct cupti_callback_data
 static void handle_launch(uint32_t element_size, const struct cupti_callback_data *call)
 {
 	if (call->site == CUPTI_SITE_ENTER) {
-		begin_call();
+		begin_call(element_size);
 		if (library.is_attached && library.is_sampling)
 			note_context(call->context);
 		is_captured = false;
@@ -326,6 +372,17 @@ static void handle_launch(uint32_t element_size, const struct cupti_callback_dat
 	end_call();
 }
 
+static bool is_copy(uint32_t id)
+{
+	switch (id) {
+#define CASE(NAME, NUMBER) case NUMBER:
+		COPY_CALLS(CASE)
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void handle_call(uint32_t id, const struct cupti_callback_data *call)
 {
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -334,6 +391,8 @@ static void handle_call(uint32_t id, const struct cupti_callback_data *call)
 	for (size_t i = 0; i < sizeof graph_calls / sizeof *graph_calls; i++)
 		if (graph_calls[i].id == id)
 			return handle_graph_call(graph_calls[i].call, call);
+	if (is_copy(id))
+		handle_launch(NO_KERNEL, call);
 }
 
 static void called_back(void *data, uint32_t domain, uint32_t id, const void *parameters)
@@ -581,10 +640,10 @@ static bool subscribe(void)
 		return false;
 	}
 	if (library.launches.mode != CUDA_LAUNCHES_NONE) {
-		/* Older versions lack some of these. */
 		for (size_t i = 0; i < sizeof graph_calls / sizeof *graph_calls; i++)
-			(void)library.cupti.enable_callback(1, library.subscriber, CUPTI_DOMAIN_DRIVER,
-							    graph_calls[i].id);
+			enable_call(true, graph_calls[i].id);
+		if (takes_copies())
+			enable_copies();
 		count_launches(1);
 	}
 	return true;
@@ -600,6 +659,9 @@ static void start_executions(void)
 	else if (error)
 		writer_send_message(&library.writer, true,
 				    "kernels have no times: cuptiActivityEnable failed (CUPTI error %d)", error);
+	else if (takes_copies() && (error = executions_start_copies()))
+		writer_send_message(&library.writer, true,
+				    "not all copies have times: cuptiActivityEnable failed (CUPTI error %d)", error);
 }
 
 /* Connects to the plugin and takes the settings. Returns false if there is none. */
@@ -650,7 +712,7 @@ static bool begin_profile(const char *settings)
 	if (library.is_attached)
 		usleep(TABLES_MS * 1000);
 	/* Of calls whose end was not seen. */
-	library.inside = library.captures = 0;
+	library.inside = library.copying = library.captures = 0;
 	library.has_callbacks = false;
 	__atomic_store_n(&library.is_off, false, __ATOMIC_RELAXED);
 	if (!subscribe())

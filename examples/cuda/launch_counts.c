@@ -137,14 +137,26 @@ uint32_t launch_counts_kernel(struct launch_counts *counts, const char *symbol)
 	return kernel ? kernel->id : 0;
 }
 
+/* Counts a launch of what has no name of its own. */
+static void add_unnamed(struct launch_counts *counts, const char *symbol, uint32_t correlation, struct choice *choice)
+{
+	uint32_t kernel = launch_counts_kernel(counts, symbol);
+	if (!kernel)
+		writer_drop(counts->writer, CUDA_DROP_LAUNCHES, 1);
+	else if (counts->mode == CUDA_LAUNCHES_HOOK && is_chosen(counts, choice, 1))
+		iaprof_cuda_launched(kernel, 1, correlation, ranges_of_thread());
+}
+
 void launch_counts_add_graph(struct launch_counts *counts, uint32_t correlation)
 {
 	static __thread struct choice choice;
-	uint32_t kernel = launch_counts_kernel(counts, CUDA_GRAPHS);
-	if (!kernel)
-		writer_drop(counts->writer, CUDA_DROP_LAUNCHES, 1);
-	else if (counts->mode == CUDA_LAUNCHES_HOOK && is_chosen(counts, &choice, 1))
-		iaprof_cuda_launched(kernel, 1, correlation, ranges_of_thread());
+	add_unnamed(counts, CUDA_GRAPHS, correlation, &choice);
+}
+
+void launch_counts_add_copy(struct launch_counts *counts, uint32_t correlation)
+{
+	static __thread struct choice choice;
+	add_unnamed(counts, CUDA_COPIES, correlation, &choice);
 }
 
 void launch_counts_add_node(struct launch_counts *counts, uint64_t node)

@@ -40,7 +40,7 @@ struct launched {
 	uint32_t tid;
 	uint32_t depth;
 	uint64_t *addresses;
-	enum launched_kind { A_KERNEL, GRAPHS, GRAPH_NODES } kind;
+	enum launched_kind { A_KERNEL, GRAPHS_OR_COPIES, GRAPH_NODES } kind;
 };
 
 struct process {
@@ -300,10 +300,16 @@ static void take_function(struct process *process, const struct cuda_function *r
 
 static enum launched_kind kind_of(const char *name, uint32_t length)
 {
-	if (length == strlen(CUDA_GRAPHS) && memcmp(name, CUDA_GRAPHS, length) == 0)
-		return GRAPHS;
-	return length == strlen(CUDA_GRAPH_NODES) && memcmp(name, CUDA_GRAPH_NODES, length) == 0 ? GRAPH_NODES
-												 : A_KERNEL;
+	static const struct {
+		const char *name;
+		enum launched_kind kind;
+	} kinds[] = { { CUDA_GRAPHS, GRAPHS_OR_COPIES },
+		      { CUDA_COPIES, GRAPHS_OR_COPIES },
+		      { CUDA_GRAPH_NODES, GRAPH_NODES } };
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (length == strlen(kinds[i].name) && memcmp(name, kinds[i].name, length) == 0)
+			return kinds[i].kind;
+	return A_KERNEL;
 }
 
 /* A kernel that was launched: CUPTI does not state its module, so that it counts for all of this name. */
@@ -372,7 +378,7 @@ static size_t stack_of(const struct process *process, const struct cuda_launch_e
 	return count + rest;
 }
 
-/* A graph was launched, or a node of it was made. */
+/* A graph was launched, or a node of it was made, or memory copied. */
 static void take_graph(struct process *process, enum launched_kind kind, const struct iaprof_record_launch *launch,
 		       const uint64_t *addresses, size_t depth)
 {
@@ -478,6 +484,31 @@ static void take_samples(struct process *process, const struct cuda_samples *rec
 	session_send(session, &sample);
 }
 
+/* Returns whether the stack of an execution is found by the number of its launch, which names no kernel. */
+static bool is_of_launch(const struct cuda_execution *record)
+{
+	return record->graph || record->copy;
+}
+
+_Static_assert((int)CUDA_COPY_HOST_TO_DEVICE == IAPROF_COPY_HOST_TO_DEVICE &&
+		       (int)CUDA_COPY_DEVICE_TO_HOST == IAPROF_COPY_DEVICE_TO_HOST &&
+		       (int)CUDA_COPY_ON_DEVICE == IAPROF_COPY_ON_DEVICE &&
+		       (int)CUDA_COPY_BETWEEN_DEVICES == IAPROF_COPY_BETWEEN_DEVICES &&
+		       (int)CUDA_COPY_ON_HOST == IAPROF_COPY_ON_HOST && (int)CUDA_COPY_SET == IAPROF_COPY_SET,
+	       "enum cuda_copy");
+
+/* Returns the string id of the engine that copies; 0: none. They run beside each other, on rows of their own. */
+static uint32_t engine_of(const struct session *session, uint32_t copy)
+{
+	static const char *const engines[] = { [CUDA_COPY_HOST_TO_DEVICE] = "copy host to device",
+					       [CUDA_COPY_DEVICE_TO_HOST] = "copy device to host",
+					       [CUDA_COPY_ON_DEVICE] = "copy on the device",
+					       [CUDA_COPY_BETWEEN_DEVICES] = "copy between devices",
+					       [CUDA_COPY_ON_HOST] = "copy on the host",
+					       [CUDA_COPY_SET] = "memory set" };
+	return copy ? record_batch_text(session->batch, engines[copy]) : 0;
+}
+
 /* Kernels on one device may overlap: the core divides the time among them. */
 static void add_execution(struct process *process, const struct cuda_execution *record)
 {
@@ -489,19 +520,22 @@ static void add_execution(struct process *process, const struct cuda_execution *
 					 .device = record->device < DEVICES_MAX ? record->device + 1 : 1,
 					 .context = record->stream,
 					 .state = IAPROF_JOB_DONE,
-					 .time_type = session->time_type };
+					 .time_type = record->copy ? session->copy_type : session->time_type,
+					 .copy = record->copy,
+					 .bytes = record->bytes };
 	struct launched *launched = find_launched(process, record->kernel);
-	if (!launched || !session->time_type || record->end < record->begin ||
+	if (!launched || !job.time_type || record->copy > CUDA_COPY_SET || record->end < record->begin ||
 	    (session->until && record->begin > session->until))
 		return;
 	job.kernel = launched->kernel;
-	job.correlation =
-		record->graph ? graph_executions_add(&process->graphs, launched->kernel, record) : record->correlation;
+	job.engine = engine_of(session, record->copy);
+	job.correlation = is_of_launch(record) ? graph_executions_add(&process->graphs, launched->kernel, record)
+					       : record->correlation;
 	if (record->end < job.header.time)
 		job.header.time = record->end;
 	if (job.started > job.header.time)
 		job.started = job.header.time;
-	session->executions++;
+	*(record->copy ? &session->copies : &session->executions) += 1;
 	session_send(session, &job);
 }
 
@@ -514,9 +548,9 @@ void process_settle(struct process *process)
 
 static void take_execution(struct process *process, const struct cuda_execution *record)
 {
-	if (record->graph && process->in_graphs.count >= IN_GRAPHS_MAX)
+	if (is_of_launch(record) && process->in_graphs.count >= IN_GRAPHS_MAX)
 		process_settle(process);
-	if (!record->graph || !array_push(&process->in_graphs, *record))
+	if (!is_of_launch(record) || !array_push(&process->in_graphs, *record))
 		add_execution(process, record);
 }
 

@@ -29,15 +29,15 @@ struct session {
 	uint64_t devices;              /* bit n: device n was announced */
 	ARRAY(struct held_file) files; /* images that the core may still read, the oldest first */
 	struct range_frames ranges;
-	uint32_t time_type;                         /* value type of executions; 0: none are sent */
-	char token[CUDA_TOKEN_SIZE];                /* of the programs of this run */
-	uint32_t records_at_once;                   /* limit on records that are read from a process */
-	uint64_t strangers;                         /* connections of others */
-	uint64_t until;                             /* what begins later is not of the run; 0: it goes on */
-	uint64_t samples, executions, launch_count; /* for the summary */
-	uint64_t dropped[CUDA_DROP_COUNT];          /* of all processes */
-	uint64_t unknown;                           /* records that could not be used */
-	uint64_t unkept;                            /* stacks of graphs: no room */
+	uint32_t time_type, copy_type;                      /* value types of executions and copies; 0: none are sent */
+	char token[CUDA_TOKEN_SIZE];                        /* of the programs of this run */
+	uint32_t records_at_once;                           /* limit on records that are read from a process */
+	uint64_t strangers;                                 /* connections of others */
+	uint64_t until;                                     /* what begins later is not of the run; 0: it goes on */
+	uint64_t samples, executions, copies, launch_count; /* for the summary */
+	uint64_t dropped[CUDA_DROP_COUNT];                  /* of all processes */
+	uint64_t unknown;                                   /* records that could not be used */
+	uint64_t unkept;                                    /* stacks of graphs: no room */
 };
 
 struct held_file {

@@ -13,8 +13,8 @@
  * In the environment of a program that iaprof starts, and the argument of CUDA_ATTACH in one that runs already: "NAME
  * TOKEN PERIOD SLEEP MODE HOOK RATE CUBINS SAMPLING TIME", numbers in decimal, and the path of CUPTI, if it is stated.
  * TOKEN: what the plugin knows its programs by. HOOK:
- * enum cuda_launches. Each thread calls the hook at most about RATE times a second; 0: at each launch. TIME: 1 if the
- * times of all executions are sent.
+ * enum cuda_launches. Each thread calls the hook at most about RATE times a second; 0: at each launch. TIME: enum
+ * cuda_times.
  */
 #define CUDA_VARIABLE "IAPROF_CUDA"
 #define CUDA_SETTINGS_SIZE 1024u
@@ -25,6 +25,12 @@ enum cuda_launches {
 	CUDA_LAUNCHES_RING = 0, /* counted in the ring, without stacks */
 	CUDA_LAUNCHES_HOOK = 1, /* a BPF program is attached to iaprof_cuda_launched() */
 	CUDA_LAUNCHES_NONE = 2
+};
+
+enum cuda_times {
+	CUDA_TIMES_NONE = 0,
+	CUDA_TIMES_KERNELS = 1, /* of all executions */
+	CUDA_TIMES_COPIES = 2   /* and of copies */
 };
 
 /* A path, instead of that of the settings: this CUPTI and no other. */
@@ -44,6 +50,8 @@ enum cuda_launches {
 
 /* Launches of graphs, as those of a kernel: executions of the kernels in it have their correlation id. */
 #define CUDA_GRAPHS "[CUDA graph]"
+/* Calls that copy or set memory, likewise. */
+#define CUDA_COPIES "[copy]"
 /* Nodes of graphs, as launches of a kernel, with their id in place of a correlation id. */
 #define CUDA_GRAPH_NODES "[node of a CUDA graph]"
 
@@ -77,6 +85,8 @@ enum cuda_drop {
 	CUDA_DROP_UNLISTED,   /* samples: in the driver's kernels, and no reason is free for them */
 	CUDA_DROP_EXECUTIONS, /* executions: the ring or CUPTI's buffers were full, or too many names */
 	CUDA_DROP_TIMES,      /* executions: CUPTI states no time */
+	CUDA_DROP_COPIES,     /* copies: the ring was full, or CUPTI does not state their direction */
+	CUDA_DROP_COPY_TIMES, /* copies: CUPTI states no time */
 	CUDA_DROP_COUNT
 };
 
@@ -89,6 +99,16 @@ struct cuda_ring {
 	uint64_t dropped[CUDA_DROP_COUNT];
 };
 #define CUDA_RING_HEAD_SIZE 4096u
+
+/* As enum iaprof_copy, which the library does not see. */
+enum cuda_copy {
+	CUDA_COPY_HOST_TO_DEVICE = 1,
+	CUDA_COPY_DEVICE_TO_HOST = 2,
+	CUDA_COPY_ON_DEVICE = 3,
+	CUDA_COPY_BETWEEN_DEVICES = 4,
+	CUDA_COPY_ON_HOST = 5,
+	CUDA_COPY_SET = 6
+};
 
 enum cuda_record_type {
 	CUDA_RECORD_DEVICE = 1,
@@ -156,8 +176,9 @@ struct cuda_execution {
 	uint32_t correlation; /* of the launch: third argument of the hook */
 	uint32_t stream;
 	uint32_t graph; /* 0: none */
-	uint32_t pad;
-	uint64_t node; /* of the graph */
+	uint32_t copy;  /* enum cuda_copy; 0: a kernel */
+	uint64_t node;  /* of the graph */
+	uint64_t bytes; /* of a copy */
 };
 
 struct cuda_samples { /* count reasons follow */

@@ -5,6 +5,7 @@ kernels and the stacks that launched them, and whatever fails, the program runs 
 
 usage: test_cuda.py IAPROF SOURCE BUILD
 """
+import collections
 import csv
 import os
 import re
@@ -194,6 +195,111 @@ def kernels_of_graphs_are_below_the_launch_of_the_graph_and_where_they_were_capt
     assert sums == wanted_sums, (sums, wanted_sums)
     # Each execution in a graph counts as a launch of its kernel, also those without times; what was captured does not.
     assert f' {3 * timed + STEPS} launches' in errors, errors
+
+
+def values_of(*arguments, options='', **environment):
+    """Runs the stand-in's program. -> {value type: {(innermost frames above the device, kernel): value}}, [rows of the
+    events], the summary, messages"""
+    found = collections.defaultdict(collections.Counter)
+    outcome = subprocess.run(
+        [IAPROF, '-v', '-s', f'./cuda/iaprof-cuda.so:launch-rate=0,sampling=no{options}', '-k', 'csv:output=values.csv',
+         '-k', 'csv.events:rows=events,output=events.csv', '-k', 'summary:output=summary.txt', '--',
+         './cuda/stand-in/program', str(STEPS), *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=1800,
+        env={**os.environ, **environment})
+    assert outcome.stdout == wanted_output(), f'{outcome.stdout!r} {outcome.stderr}'
+    with open('values.csv', encoding='utf-8') as file:
+        for row in csv.DictReader(file):
+            above, _, below = row['stack'].partition(';-;')
+            launch, _, capture = above.partition(';[captured at];')
+            site = ' '.join(part.split(';')[-1] for part in (launch, capture) if part)
+            found[row['value_type']][site, below.removesuffix('_[G]')] += int(row['value'])
+    with open('events.csv', encoding='utf-8') as events, open('summary.txt', encoding='utf-8') as summary:
+        return found, list(csv.DictReader(events)), summary.read(), outcome.stderr
+
+
+def by_kernel(values):
+    sums = collections.Counter()
+    for (_, kernel), value in values.items():
+        sums[kernel] += value
+    return sums
+
+
+TO_DEVICE, TO_HOST, ON_DEVICE, BETWEEN, SET = ('[copy host to device (pageable)]', '[copy device to host]',
+                                               '[copy on the device]', '[copy between devices]', '[memory set]')
+COPY_SITES = {TO_DEVICE: 'train_load', TO_HOST: 'train_store', ON_DEVICE: 'train_copy', BETWEEN: 'train_exchange',
+              SET: 'train_exchange', 'add': 'train_add', 'scale': 'train_scale'}
+
+
+def calls_of_steps():
+    """-> [(kernel or copy, ns, bytes)] in the order of the numbers of their calls, from 1 on; see program.c."""
+    calls = []
+    for i in range(STEPS):
+        calls.append(('add', 1000, 0) if i % 4 else ('scale', 3000, 0))
+        if i % 4 == 0:
+            calls.append((ON_DEVICE, 250, 1000))
+        calls += [(TO_DEVICE, 500, i), (TO_HOST, 2000, 3)]
+        if i % 10 == 0:
+            calls += [(SET, 100, 64), (BETWEEN, 100, 32)]
+    return calls
+
+
+@case
+def copies_have_times_and_bytes_beside_those_of_kernels():
+    found, events, summary, errors = values_of('transfers', 'copy=1000', 'cubin2')
+    times, sizes, untimed = {}, {}, {True: 0, False: 0}
+    for number, (name, time_, size) in enumerate(calls_of_steps(), 1):
+        if number % 50 == 0:
+            untimed[name in TIMES] += 1
+            continue
+        times[name] = times.get(name, 0) + time_
+        sizes[name] = sizes.get(name, 0) + size
+    assert by_kernel(found['gpu-time']) == {name: times.pop(name) for name in TIMES}, (found['gpu-time'], times)
+    assert not found['gpu-overlap'], found['gpu-overlap']
+    # Those to the host are longer than a step, so that they overlap each other: the sum of their durations is exact.
+    copies, overlap = by_kernel(found['gpu-copy-time']), by_kernel(found['gpu-copy-overlap'])
+    assert set(overlap) <= {TO_HOST}, overlap
+    copies[TO_HOST] += overlap.get(TO_HOST, 0)
+    rounded = times[TO_HOST] - copies.pop(TO_HOST)
+    assert 0 <= rounded <= STEPS, (rounded, times)
+    del times[TO_HOST]
+    assert copies == times, (copies, times)
+    assert by_kernel(found['gpu-copied']) == {name: size for name, size in sizes.items() if name not in TIMES}, (found, sizes)
+    for kind in 'gpu-time', 'gpu-copy-time', 'gpu-copied':
+        assert all(site in ('', COPY_SITES[name]) for site, name in found[kind]), found[kind]
+        assert {name for site, name in found[kind] if site} == set(by_kernel(found[kind])), found[kind]
+    # Idle time is that between kernels, whatever is copied meanwhile.
+    spans = sorted((int(row['time']) - int(row['value']), int(row['time'])) for row in events
+                   if row['record'] == 'job' and row['text'] in TIMES)
+    idle = sum(max(0, after[0] - before[1]) for before, after in zip(spans, spans[1:]))
+    assert sum(found['gpu-idle'].values()) == idle > 0, (found['gpu-idle'], idle)
+    assert f'executions: CUPTI states no time: {untimed[True]}' in errors, errors
+    assert f'copies: CUPTI states no time: {untimed[False]}' in errors, errors
+    assert f'host to device (pageable) {sizes[TO_DEVICE] / 1024:.3g} KiB in ' in summary, (sizes, summary)
+
+
+@case
+def copies_in_graphs_are_below_their_launch_and_capture():
+    """Captured calls have the numbers 1 to 4, and launches of the graph the next ones."""
+    found, *_ = values_of('graph=300', 'transfers', 'cubin2')
+    timed = sum(number % 50 != 0 for number in range(5, 305))
+    key = 'train_replay train_stage', '[copy host to device]'
+    assert found['gpu-copied'][key] == 16 * timed, (found['gpu-copied'], timed)
+    assert found['gpu-copy-time'][key] == 50 * timed, (found['gpu-copy-time'], timed)
+
+
+@case
+def without_copies_kernels_have_their_times():
+    found, events, summary, _ = values_of('transfers', 'cubin2', options=',copies=no')
+    assert set(by_kernel(found['gpu-time'])) == set(TIMES) and 'Copies' not in summary, (found, summary)
+    assert {row['text'] for row in events if row['record'] == 'job'} == set(TIMES), events[:5]
+
+
+@case
+def copies_that_cupti_refuses_leave_kernels_their_times():
+    found, _, _, errors = values_of('transfers', 'cubin2', STAND_IN_FAILS='copies:14')
+    assert set(by_kernel(found['gpu-time'])) == set(TIMES) and not found['gpu-copied'], found
+    assert 'not all copies have times: cuptiActivityEnable failed (CUPTI error 14)' in errors, errors
 
 
 @case

@@ -23,6 +23,7 @@
 #define REASON_WAITS 7u
 #define REASON_SELECTED 3u
 #define REASON_COUNT 2u
+#define FROM_HOST_ASYNC 277 /* cuMemcpyHtoDAsync_v2 */
 #define INVALID 1
 #define NOT_ENABLED 2
 #define MAX_LIMIT_REACHED 12
@@ -43,10 +44,16 @@ struct counted {
 };
 
 struct executed {
-	const char *name;
+	const char *name; /* NULL: a copy */
 	uint64_t begin, end;
 	uint32_t correlation, graph;
 	uint64_t node;
+	struct stand_in_transfer transfer;
+};
+
+struct node {
+	const char *kernel; /* NULL: a copy */
+	struct stand_in_transfer transfer;
 };
 
 static struct {
@@ -54,19 +61,21 @@ static struct {
 	cupti_request_buffer *request;
 	cupti_complete_buffer *complete;
 	bool has_activity;
+	uint32_t copy_activity;    /* bit n: CUPTI's kind n */
 	struct executed *executed; /* not reported yet */
 	size_t executed_count, executed_room;
-	uint64_t busy_until;
+	uint64_t busy_since, busy_until; /* of the last execution */
 	uint32_t correlation;
 	cupti_callback *callback;
 	void *data;
 	bool is_enabled;
-	bool has_launches; /* callbacks for launches are on */
-	bool has_copies;   /* callbacks for copies on the device are on */
+	bool has_launches;  /* callbacks for launches are on */
+	bool has_copies;    /* callbacks for copies on the device are on */
+	bool has_transfers; /* for those from the host */
 	bool has_buffer;
 	bool has_graphs, has_nodes, has_clones; /* callbacks for graphs are on */
 	bool is_capturing;
-	const char *nodes[NODES_MAX];
+	struct node nodes[NODES_MAX];
 	uint32_t node_count;
 	bool yields, has_helper;
 	uint32_t inside; /* threads within a call */
@@ -114,7 +123,7 @@ EXPORT int cuptiUnsubscribe(cupti_subscriber subscriber)
 {
 	(void)subscriber;
 	stand_in.callback = NULL;
-	stand_in.has_launches = stand_in.has_copies = stand_in.has_graphs = false;
+	stand_in.has_launches = stand_in.has_copies = stand_in.has_transfers = stand_in.has_graphs = false;
 	stand_in.has_nodes = stand_in.has_clones = false;
 	return CUPTI_OK;
 }
@@ -130,6 +139,8 @@ EXPORT int cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, uin
 		__atomic_store_n(&stand_in.has_launches, enable, __ATOMIC_RELAXED);
 	if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_COPY_ON_DEVICE_ASYNC)
 		__atomic_store_n(&stand_in.has_copies, enable, __ATOMIC_RELAXED);
+	if (domain == CUPTI_DOMAIN_DRIVER && id == FROM_HOST_ASYNC)
+		__atomic_store_n(&stand_in.has_transfers, enable, __ATOMIC_RELAXED);
 	if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_GRAPH_LAUNCH)
 		__atomic_store_n(&stand_in.has_graphs, enable, __ATOMIC_RELAXED);
 	if (domain == CUPTI_DOMAIN_RESOURCE && id == CUPTI_GRAPH_NODE_CREATED)
@@ -259,6 +270,10 @@ EXPORT int cuptiActivityEnable(uint32_t kind)
 	if (stand_in.is_enabled)
 		return CUPTI_NOT_COMPATIBLE;
 	stand_in.has_activity |= kind == CUPTI_ACTIVITY_KERNEL;
+	if (kind != CUPTI_ACTIVITY_KERNEL && fails("copies"))
+		return fails("copies");
+	if (kind != CUPTI_ACTIVITY_KERNEL)
+		stand_in.copy_activity |= 1u << kind;
 	return CUPTI_OK;
 }
 
@@ -266,25 +281,103 @@ EXPORT int cuptiActivityDisable(uint32_t kind)
 {
 	FAIL_IF_WANTED();
 	stand_in.has_activity &= kind != CUPTI_ACTIVITY_KERNEL;
+	stand_in.copy_activity &= ~(1u << kind);
 	return CUPTI_OK;
 }
 
-/* An execution begins when the one before it has ended. */
-static void execute(const char *name, uint32_t correlation, uint32_t graph, uint64_t node)
+static void add_executed(const struct executed *executed)
 {
-	uint64_t now = read_clock(), begin = now > stand_in.busy_until ? now : stand_in.busy_until;
-	stand_in.busy_until = begin + (strcmp(name, "scale") ? STAND_IN_TIME : STAND_IN_SCALE_TIME);
-	if (!stand_in.has_activity)
-		return;
 	if (stand_in.executed_count == stand_in.executed_room) {
 		stand_in.executed_room = 2 * stand_in.executed_room + 1024;
 		stand_in.executed = realloc(stand_in.executed, stand_in.executed_room * sizeof *stand_in.executed);
 		if (!stand_in.executed)
 			abort();
 	}
-	stand_in.executed[stand_in.executed_count++] = (struct executed){
-		name, correlation % STAND_IN_UNTIMED ? begin : 0, stand_in.busy_until, correlation, graph, node
-	};
+	stand_in.executed[stand_in.executed_count] = *executed;
+	if (executed->correlation % STAND_IN_UNTIMED == 0)
+		stand_in.executed[stand_in.executed_count].begin = 0;
+	stand_in.executed_count++;
+}
+
+/* An execution begins when the one before it has ended. */
+static void execute(const char *name, uint32_t correlation, uint32_t graph, uint64_t node)
+{
+	uint64_t now = read_clock();
+	stand_in.busy_since = now > stand_in.busy_until ? now : stand_in.busy_until;
+	stand_in.busy_until = stand_in.busy_since + (strcmp(name, "scale") ? STAND_IN_TIME : STAND_IN_SCALE_TIME);
+	if (stand_in.has_activity)
+		add_executed(&(struct executed){ .name = name,
+						 .begin = stand_in.busy_since,
+						 .end = stand_in.busy_until,
+						 .correlation = correlation,
+						 .graph = graph,
+						 .node = node });
+}
+
+/* Returns CUPTI's kind of the record of a transfer. */
+static uint32_t activity_of(const struct stand_in_transfer *transfer)
+{
+	return transfer->direction == STAND_IN_SET         ? CUPTI_ACTIVITY_SET
+	       : transfer->direction == CUPTI_PEER_TO_PEER ? CUPTI_ACTIVITY_PEER_COPY
+							   : CUPTI_ACTIVITY_COPY;
+}
+
+/* A copy runs beside the last execution: it begins with it. */
+static void transfer(const struct stand_in_transfer *transfer, uint32_t correlation, uint32_t graph, uint64_t node)
+{
+	if (!stand_in.busy_since)
+		stand_in.busy_since = read_clock();
+	if (stand_in.copy_activity >> activity_of(transfer) & 1)
+		add_executed(&(struct executed){ .begin = stand_in.busy_since,
+						 .end = stand_in.busy_since + transfer->time,
+						 .correlation = correlation,
+						 .graph = graph,
+						 .node = node,
+						 .transfer = *transfer });
+}
+
+/* The records of copies differ in where they have what they have. */
+#define WRITE_COPY(TYPE, ...)                                                                                          \
+	do {                                                                                                           \
+		struct TYPE record_ = { .kind = activity_of(&executed->transfer),                                      \
+					.bytes = executed->transfer.bytes,                                             \
+					.start = executed->begin,                                                      \
+					.end = executed->end,                                                          \
+					.correlation = executed->correlation,                                          \
+					.graph = executed->graph,                                                      \
+					.node = executed->node,                                                        \
+					__VA_ARGS__ };                                                                 \
+		memcpy(record, &record_, sizeof record_);                                                              \
+	} while (0)
+
+static void write_copy(uint8_t *record, const struct executed *executed)
+{
+	uint8_t direction = (uint8_t)executed->transfer.direction;
+	uint8_t host = executed->transfer.is_pageable ? CUPTI_MEMORY_PAGEABLE : 2, device = 3;
+	switch (activity_of(&executed->transfer)) {
+	case CUPTI_ACTIVITY_SET:
+		WRITE_COPY(cupti_set_activity, .memory = device);
+		break;
+	case CUPTI_ACTIVITY_PEER_COPY:
+		WRITE_COPY(cupti_peer_copy_activity, .direction = direction, .from = device, .to = device);
+		break;
+	default:
+		WRITE_COPY(cupti_copy_activity, .direction = direction,
+			   .from = direction == CUPTI_HOST_TO_DEVICE ? host : device,
+			   .to = direction == CUPTI_DEVICE_TO_HOST ? host : device);
+	}
+}
+
+static void write_kernel(uint8_t *record, const struct executed *executed)
+{
+	struct cupti_kernel_activity kernel = { .kind = CUPTI_ACTIVITY_KERNEL,
+						.start = executed->begin,
+						.end = executed->end,
+						.correlation = executed->correlation,
+						.graph = executed->graph,
+						.node = executed->node,
+						.name = executed->name };
+	memcpy(record, &kernel, sizeof kernel);
 }
 
 EXPORT int cuptiActivityFlushAll(uint32_t flags)
@@ -304,15 +397,8 @@ EXPORT int cuptiActivityFlushAll(uint32_t flags)
 		if (!buffer)
 			break;
 		for (; done < count && used + RECORD_SIZE <= size; used += RECORD_SIZE, done++) {
-			struct cupti_kernel_activity record = { .kind = CUPTI_ACTIVITY_KERNEL,
-								.start = executed[done].begin,
-								.end = executed[done].end,
-								.correlation = executed[done].correlation,
-								.graph = executed[done].graph,
-								.node = executed[done].node,
-								.name = executed[done].name };
 			memset(buffer + used, 0, RECORD_SIZE);
-			memcpy(buffer + used, &record, sizeof record);
+			(executed[done].name ? write_kernel : write_copy)(buffer + used, &executed[done]);
 		}
 		stand_in.complete(NULL, 0, buffer, size, used);
 	}
@@ -345,10 +431,11 @@ static void call_back(uint32_t domain, uint32_t id, const void *parameters)
 }
 
 /* A call of the driver. */
-static void create_node(const char *name);
+static void create_node(const struct node *made);
 
-/* captured: name of a kernel that becomes a node of a graph, or NULL. */
-static void call_driver(const bool *has_callbacks, uint32_t id, struct cupti_callback_data *call, const char *captured)
+/* captured: becomes a node of a graph; or NULL. */
+static void call_driver(const bool *has_callbacks, uint32_t id, struct cupti_callback_data *call,
+			const struct node *captured)
 {
 	if (!__atomic_load_n(has_callbacks, __ATOMIC_RELAXED)) {
 		if (captured)
@@ -493,7 +580,8 @@ EXPORT void stand_in_launch(uint32_t module, const char *name)
 					    .context = (cupti_context)&stand_in,
 					    .correlation =
 						    __atomic_add_fetch(&stand_in.correlation, 1, __ATOMIC_RELAXED) };
-	call_driver(&stand_in.has_launches, CUPTI_LAUNCH_KERNEL, &call, stand_in.is_capturing ? name : NULL);
+	call_driver(&stand_in.has_launches, CUPTI_LAUNCH_KERNEL, &call,
+		    stand_in.is_capturing ? &(struct node){ .kernel = name } : NULL);
 	if (stand_in.is_capturing)
 		return;
 	pthread_mutex_lock(&stand_in.lock);
@@ -508,28 +596,32 @@ EXPORT int cuptiGetGraphNodeId(void *node, uint64_t *id)
 	return CUPTI_OK;
 }
 
-static void report_node(const bool *is_wanted, uint32_t id, uintptr_t node, uintptr_t original)
+static void report_node(const bool *is_wanted, uint32_t id, const struct node *made, uintptr_t node, uintptr_t original)
 {
-	struct cupti_graph_data data = { .node = (void *)node, .original_node = (void *)original };
+	uint32_t type = made->kernel                               ? CUPTI_NODE_KERNEL
+			: made->transfer.direction == STAND_IN_SET ? CUPTI_NODE_SET
+								   : CUPTI_NODE_COPY;
+	struct cupti_graph_data data = { .node = (void *)node, .original_node = (void *)original, .node_type = type };
 	struct cupti_resource_data resource = { .context = (cupti_context)&stand_in, .descriptor = &data };
 	if (__atomic_load_n(is_wanted, __ATOMIC_RELAXED))
 		call_back(CUPTI_DOMAIN_RESOURCE, id, &resource);
 }
 
 /* Between the begin and the end of a launch. */
-static void create_node(const char *name)
+static void create_node(const struct node *made)
 {
 	if (stand_in.node_count == NODES_MAX)
 		return;
-	stand_in.nodes[stand_in.node_count] = name;
-	report_node(&stand_in.has_nodes, CUPTI_GRAPH_NODE_CREATED, NODE_ID + stand_in.node_count++, 0);
+	stand_in.nodes[stand_in.node_count] = *made;
+	report_node(&stand_in.has_nodes, CUPTI_GRAPH_NODE_CREATED, made, NODE_ID + stand_in.node_count++, 0);
 }
 
 /* Makes the executable graph, which has clones of the nodes. */
 static void instantiate(void)
 {
 	for (uint32_t i = 0; i < stand_in.node_count; i++)
-		report_node(&stand_in.has_clones, CUPTI_GRAPH_NODE_CLONED, CLONE_ID + i, NODE_ID + i);
+		report_node(&stand_in.has_clones, CUPTI_GRAPH_NODE_CLONED, &stand_in.nodes[i], CLONE_ID + i,
+			    NODE_ID + i);
 }
 
 static void call_graph(uint32_t id, const char *function, uint32_t correlation)
@@ -560,18 +652,42 @@ EXPORT void stand_in_launch_graph(void)
 	call_graph(CUPTI_GRAPH_LAUNCH, "cuGraphLaunch", correlation);
 	pthread_mutex_lock(&stand_in.lock);
 	for (uint32_t i = 0; i < stand_in.node_count; i++)
-		execute_sampled(0, stand_in.nodes[i], correlation, GRAPH, CLONE_ID + i);
+		if (stand_in.nodes[i].kernel)
+			execute_sampled(0, stand_in.nodes[i].kernel, correlation, GRAPH, CLONE_ID + i);
+		else
+			transfer(&stand_in.nodes[i].transfer, correlation, GRAPH, CLONE_ID + i);
 	pthread_mutex_unlock(&stand_in.lock);
 }
 
 EXPORT void stand_in_copy(size_t size)
 {
+	struct stand_in_transfer copied = { .direction = CUPTI_DEVICE_TO_DEVICE,
+					    .bytes = size,
+					    .time = STAND_IN_COPY_TIME };
 	struct cupti_memory_call copy = { .count = size };
 	struct cupti_callback_data call = { .function = "cuMemcpyDtoDAsync_v2",
 					    .parameters = &copy,
-					    .context = (cupti_context)&stand_in };
+					    .context = (cupti_context)&stand_in,
+					    .correlation =
+						    __atomic_add_fetch(&stand_in.correlation, 1, __ATOMIC_RELAXED) };
 	call_driver(&stand_in.has_copies, CUPTI_COPY_ON_DEVICE_ASYNC, &call, NULL);
 	pthread_mutex_lock(&stand_in.lock);
 	stand_in.copies++;
+	transfer(&copied, call.correlation, 0, 0);
+	pthread_mutex_unlock(&stand_in.lock);
+}
+
+EXPORT void stand_in_transfer(const struct stand_in_transfer *copied)
+{
+	struct cupti_callback_data call = { .function = "cuMemcpyHtoDAsync_v2",
+					    .context = (cupti_context)&stand_in,
+					    .correlation =
+						    __atomic_add_fetch(&stand_in.correlation, 1, __ATOMIC_RELAXED) };
+	call_driver(&stand_in.has_transfers, FROM_HOST_ASYNC, &call,
+		    stand_in.is_capturing ? &(struct node){ .transfer = *copied } : NULL);
+	if (stand_in.is_capturing)
+		return;
+	pthread_mutex_lock(&stand_in.lock);
+	transfer(copied, call.correlation, 0, 0);
 	pthread_mutex_unlock(&stand_in.lock);
 }

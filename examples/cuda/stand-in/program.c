@@ -3,8 +3,8 @@
  * A CUDA program for the stand-in: loads cubins and launches kernels, scale from train_scale() and add from
  * train_add(), and prints the number of its launches.
  *
- * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [graph=COUNT] [ranges] [pace=US]
- *        [CUBIN...]
+ * usage: program LAUNCHES [end=exit|_exit|destroy] [copy=BYTES] [threads=COUNT] [graph=COUNT] [ranges] [transfers]
+ * [pace=US] [CUBIN...]
  *
  * graph=COUNT: before the steps, train_capture() makes a graph of a launch of add, and train_layer() of add and scale,
  * which train_replay() launches so often.
@@ -12,6 +12,10 @@
  * ranges: each step is in the NVTX range step, and in one that is called odd or even.
  *
  * pace=US: waits for the GPU and sleeps so long after each step; one graph is launched in it, if there is one.
+ *
+ * transfers: each step, train_load() copies STEP bytes from pageable memory of the host to the device in 500 ns, and
+ * train_store() 3 bytes back in 2,000 ns; every tenth sets 64 bytes, and copies 32 between devices, in 100 ns each. The
+ * graph copies 16 bytes to the device in 50 ns, from train_stage().
  *
  * One step in four copies so many bytes on the device, from train_copy(). Threads beside the main one call
  * train_scale() in each step.
@@ -37,6 +41,7 @@
 static uint32_t modules[8];
 static uint32_t module_count;
 static size_t copied;
+static bool has_transfers;
 
 static uint32_t load(const char *path)
 {
@@ -82,9 +87,36 @@ __attribute__((noinline)) static void train_layer(void)
 	__asm__ volatile("");
 }
 
+__attribute__((noinline)) static void train_load(uint64_t bytes)
+{
+	stand_in_transfer(&(struct stand_in_transfer){ .direction = 1, .is_pageable = 1, .bytes = bytes, .time = 500 });
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void train_store(void)
+{
+	stand_in_transfer(&(struct stand_in_transfer){ .direction = 2, .bytes = 3, .time = 2000 });
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void train_stage(void)
+{
+	stand_in_transfer(&(struct stand_in_transfer){ .direction = 1, .bytes = 16, .time = 50 });
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void train_exchange(void)
+{
+	stand_in_transfer(&(struct stand_in_transfer){ .direction = STAND_IN_SET, .bytes = 64, .time = 100 });
+	stand_in_transfer(&(struct stand_in_transfer){ .direction = 10, .bytes = 32, .time = 100 });
+	__asm__ volatile("");
+}
+
 __attribute__((noinline)) static void train_capture(void)
 {
 	stand_in_begin_capture();
+	if (has_transfers)
+		train_stage();
 	train_layer();
 	stand_in_launch(modules[0], "add");
 	stand_in_end_capture();
@@ -127,6 +159,8 @@ int main(int argc, char **argv)
 			pace = (useconds_t)strtoul(argv[i] + 5, NULL, 10);
 		else if (strcmp(argv[i], "ranges") == 0)
 			has_ranges = true;
+		else if (strcmp(argv[i], "transfers") == 0)
+			has_transfers = true;
 		else if (strncmp(argv[i], "end=", 4) != 0)
 			modules[module_count++] = load(argv[i]);
 	if (!module_count)
@@ -147,6 +181,12 @@ int main(int argc, char **argv)
 		sum += (uint32_t)(i % 4 ? train_add((int)i) : train_scale((int)i));
 		if (i % 4 == 0)
 			train_copy();
+		if (has_transfers) {
+			train_load((uint64_t)i);
+			train_store();
+			if (i % 10 == 0)
+				train_exchange();
+		}
 		if (has_ranges) {
 			nvtxRangePop();
 			nvtxRangePop();
