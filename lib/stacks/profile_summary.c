@@ -172,11 +172,13 @@ static const struct iaprof_frame *launch_of_library(const struct iaprof_profile 
 static struct parts parts_of(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
 {
 	struct parts parts = { 0 };
+	const struct iaprof_frame *before = NULL; /* of the launch site, and as good */
 	unsigned best = 0;
 	for (uint32_t i = 0; i < stack->frame_count; i++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
 		unsigned rank = launch_rank(frame);
 		if (rank && rank >= best) {
+			before = rank == best ? parts.launch : NULL;
 			best = rank;
 			parts.launch = frame;
 		}
@@ -187,6 +189,9 @@ static struct parts parts_of(const struct iaprof_profile *profile, const struct 
 		else if (frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !parts.kernel) {
 			parts.kernel = frame;
 			parts.kernel_class = iaprof_profile_kernel_class(profile, stack->frames[i]);
+			/* A function with the kernel's name is what its compiler made for launching it. */
+			if (before && strcmp(parts.launch->name, frame->name) == 0)
+				parts.launch = before;
 		} else if (frame->kind == IAPROF_FRAME_STALL_REASON)
 			parts.reason = frame;
 		else if (frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION && !(frame->flags & IAPROF_FRAME_PRODUCER))

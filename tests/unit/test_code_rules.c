@@ -72,6 +72,7 @@ static const struct {
 	{ { .name = "main", .module = "/usr/bin/solver" }, false },
 	{ { .name = "std::vector<int>::push_back", .module = "/home/me/solver" }, true },
 	{ { .name = "libcudart_static_4d8b33a1", .module = "/home/me/solver" }, true },
+	{ { .name = "cuLaunchKernel", .module = "/usr/local/nvidia/lib64/libcuda.so.580.159.04" }, true },
 	{ { .name = "solve", .file = "/home/me/solver.c", .module = "/home/me/solver" }, false },
 	{ { .name = "__kernel_clock_gettime", .module = "[vdso]" }, true },
 };

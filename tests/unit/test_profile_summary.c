@@ -137,6 +137,20 @@ TEST(a_launch_from_a_thread_of_libraries_is_of_the_largest_one)
 	EXPECT("  Launch site: at::mm, libtorch_cpu.so\n");
 }
 
+TEST(a_function_that_the_compiler_made_for_launching_is_no_launch_site)
+{
+	uint32_t frames[] = { frame("solver", IAPROF_FRAME_PROCESS, 0, NULL, 0),
+			      frame("main", IAPROF_FRAME_USER, 0, NULL, 0),
+			      frame("relax", IAPROF_FRAME_USER, 0, "/src/solver.cu", 30),
+			      frame("scan", IAPROF_FRAME_USER, 0, NULL, 0),
+			      frame("-", IAPROF_FRAME_SEPARATOR, 0, NULL, 0),
+			      frame("scan", IAPROF_FRAME_DEVICE_FUNCTION, 0, NULL, 0),
+			      reason("sb", IAPROF_STALL_DATA) };
+	test_profile_value(&profile, test_profile_stack(&profile, frames, 7), stalls, 10);
+	make(stalls);
+	EXPECT("  Launch site: relax, solver.cu:30\n");
+}
+
 static void add_of_class(const char *name, const char *class, uint64_t value)
 {
 	uint32_t kernel = test_profile_frame(

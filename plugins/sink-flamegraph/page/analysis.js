@@ -177,6 +177,7 @@ class Analysis {
 
   siteOf(node) {
     const { view, frames } = this;
+    const kernel = frames.names[view.frame[node]];
     let own = 0, python = 0, best = 0;
     const libraries = new Map(); // by module: { count, nearest }
     for (let at = view.parent[node]; at > 0; at = view.parent[at]) {
@@ -186,7 +187,8 @@ class Analysis {
       if (!isLibraryCode(frames, frame)) {
         if (kind === Kind.PYTHON)
           return at;
-        own = own || at;
+        // A function with the kernel's name is what its compiler made for launching it.
+        own = !own || frames.names[view.frame[own]] === kernel ? at : own;
       }
       if (!python && kind === Kind.PYTHON)
         python = at;
