@@ -524,12 +524,15 @@ static int finish(const struct iaprof_host *host, void *instance)
 		  " of their stacks missing, %" PRIu64 " copies",
 		  cuda->process_total, cuda->session.samples, cuda->session.executions, cuda->session.launch_count,
 		  (uint64_t)sum.stacks.missing, cuda->session.copies);
-	if (!cuda->process_total)
-		host->log(host, IAPROF_LOG_WARNING, "no CUDA program %s",
-			  cuda->is_attaching ? "was attached to (if the library was loaded, the program lacks sockets, "
-					       "threads or memory for it)"
-					     : "ran: the driver loads the library in cuInit() (is "
-					       "libcuda.so.1 there?)");
+	int result = 0;
+	if (cuda->is_attaching && cuda->process_total <= cuda->session.refusals)
+		result = host->fail(host, ENOTCONN, "no CUDA program was attached to%s",
+				    cuda->process_total ? ""
+							: " (if the library was loaded, the program lacks sockets, "
+							  "threads or memory for it)");
+	else if (!cuda->process_total)
+		host->log(host, IAPROF_LOG_WARNING,
+			  "no CUDA program ran: the driver loads the library in cuInit() (is libcuda.so.1 there?)");
 	if (cuda->refused)
 		host->lost(host, "processes: too many at one time", 0, cuda->refused, 0, 0);
 	if (cuda->session.strangers)
@@ -539,7 +542,7 @@ static int finish(const struct iaprof_host *host, void *instance)
 		host->lost(host, "stacks of CUDA graphs: too many different ones", 0, cuda->session.unkept, 0, 0);
 	if (cuda->session.unknown)
 		host->lost(host, "records of the library that could not be used", 0, cuda->session.unknown, 0, 0);
-	return 0;
+	return result;
 }
 
 static void destroy(const struct iaprof_host *host, void *instance)

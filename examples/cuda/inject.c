@@ -465,7 +465,7 @@ static void report_overlap(void)
 		return;
 	library.is_overlap_reported = true;
 	writer_send_message(
-		&library.writer, true,
+		&library.writer, CUDA_TEXT_WARNING,
 		"several threads launch kernels at the same time, which CUPTI makes wait for each other while it "
 		"samples: the program may be several times slower (sampling=no records only launches)");
 }
@@ -476,7 +476,7 @@ static void report_cost(const struct launch_rate *rate)
 	if (library.is_cost_reported || !library.takes_times || rate->per_second < MANY_LAUNCHES)
 		return;
 	library.is_cost_reported = true;
-	writer_send_message(&library.writer, false,
+	writer_send_message(&library.writer, CUDA_TEXT_FACT,
 			    "%.0f launches a second: the time of each execution takes about 1 us of the thread that "
 			    "launches it (time=off records samples alone)",
 			    rate->per_second);
@@ -626,7 +626,7 @@ static bool subscribe(void)
 	int error = library.cupti.subscribe(&library.subscriber, called_back, NULL);
 	if (error) {
 		bool is_held = error == CUPTI_MULTIPLE_SUBSCRIBERS;
-		writer_send_message(&library.writer, true, "the program is not profiled: %s%s (CUPTI error %d)",
+		writer_send_message(&library.writer, CUDA_TEXT_NOT_PROFILED, "%s%s (CUPTI error %d)",
 				    is_held ? cupti_holder() : "cuptiSubscribe failed", is_held ? " holds CUPTI" : "",
 				    error);
 		return false;
@@ -634,8 +634,8 @@ static bool subscribe(void)
 	for (size_t i = 0; !error && i < sizeof resources / sizeof *resources; i++)
 		error = library.cupti.enable_callback(1, library.subscriber, CUPTI_DOMAIN_RESOURCE, resources[i]);
 	if (error) {
-		writer_send_message(&library.writer, true,
-				    "the program is not profiled: cuptiEnableCallback failed (CUPTI error %d)", error);
+		writer_send_message(&library.writer, CUDA_TEXT_NOT_PROFILED,
+				    "cuptiEnableCallback failed (CUPTI error %d)", error);
 		(void)library.cupti.unsubscribe(library.subscriber);
 		return false;
 	}
@@ -653,14 +653,14 @@ static void start_executions(void)
 {
 	int error = executions_start(&library.cupti, &library.writer, &library.launches, library.sampling);
 	if (error == CUPTI_NOT_COMPATIBLE && sampling_has(library.sampling, NULL))
-		writer_send_message(&library.writer, true,
+		writer_send_message(&library.writer, CUDA_TEXT_WARNING,
 				    "kernels have no times: CUPTI goes on sampling after an earlier profile with "
 				    "sampling=yes, and refuses times then");
 	else if (error)
-		writer_send_message(&library.writer, true,
+		writer_send_message(&library.writer, CUDA_TEXT_WARNING,
 				    "kernels have no times: cuptiActivityEnable failed (CUPTI error %d)", error);
 	else if (takes_copies() && (error = executions_start_copies()))
-		writer_send_message(&library.writer, true,
+		writer_send_message(&library.writer, CUDA_TEXT_WARNING,
 				    "not all copies have times: cuptiActivityEnable failed (CUPTI error %d)", error);
 }
 
@@ -681,9 +681,8 @@ static bool take_settings(const char *settings)
 		return false;
 	if (library.cupti.subscribe || cupti_find(&library.cupti, cupti))
 		return true;
-	writer_send_message(&library.writer, true,
-			    "the program is not profiled: no libcupti.so found (set cupti=, or " CUDA_CUPTI_VARIABLE
-			    ")");
+	writer_send_message(&library.writer, CUDA_TEXT_NOT_PROFILED,
+			    "no libcupti.so found (set cupti=, or " CUDA_CUPTI_VARIABLE ")");
 	return false;
 }
 
@@ -765,7 +764,7 @@ static void refuse(const char *settings)
 	char name[96], token[CUDA_TOKEN_SIZE];
 	if (sscanf(settings, "%95s %32s", name, token) != 2 || !writer_open(&other, name, token, sampling_clock()))
 		return;
-	writer_send_message(&other, true, "the program is not profiled: %s",
+	writer_send_message(&other, CUDA_TEXT_NOT_PROFILED, "%s",
 			    library.is_forked ? "it was forked by one that used CUDA, which does not work then"
 					      : "another iaprof profiles it");
 	writer_close(&other);

@@ -586,8 +586,10 @@ static void take_message(struct process *process, const struct cuda_text *record
 	for (size_t i = 0; i < length; i++)
 		line[i] = text[i] >= ' ' && text[i] < 127 ? text[i] : '?';
 	line[length] = '\0';
-	host->log(host, record->is_error ? IAPROF_LOG_WARNING : IAPROF_LOG_INFO, "process %" PRIu32 ": %s",
-		  process->pid, line);
+	bool is_refusal = record->kind == CUDA_TEXT_NOT_PROFILED;
+	process->session->refusals += is_refusal;
+	host->log(host, record->kind == CUDA_TEXT_FACT ? IAPROF_LOG_INFO : IAPROF_LOG_WARNING,
+		  "process %" PRIu32 ": %s%s", process->pid, is_refusal ? "the program is not profiled: " : "", line);
 }
 
 /* A record, copied: the program can change the ring at any time. */

@@ -33,6 +33,7 @@ struct session {
 	char token[CUDA_TOKEN_SIZE];                        /* of the programs of this run */
 	uint32_t records_at_once;                           /* limit on records that are read from a process */
 	uint64_t strangers;                                 /* connections of others */
+	uint64_t refusals;                                  /* programs that said why they are not profiled */
 	uint64_t until;                                     /* what begins later is not of the run; 0: it goes on */
 	uint64_t samples, executions, copies, launch_count; /* for the summary */
 	uint64_t dropped[CUDA_DROP_COUNT];                  /* of all processes */

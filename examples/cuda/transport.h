@@ -208,8 +208,10 @@ struct cuda_node { /* of a graph: a clone */
 	uint64_t original;
 };
 
+enum cuda_text_kind { CUDA_TEXT_FACT, CUDA_TEXT_WARNING, CUDA_TEXT_NOT_PROFILED };
+
 struct cuda_text { /* text: a message for the user */
 	struct cuda_record header;
-	uint32_t is_error;
+	uint32_t kind; /* enum cuda_text_kind */
 	uint32_t length;
 };

@@ -176,14 +176,14 @@ bool writer_put(struct writer *writer, const void *record, size_t size, const vo
 	return fits;
 }
 
-void writer_send_message(struct writer *writer, bool is_error, const char *format, ...)
+void writer_send_message(struct writer *writer, enum cuda_text_kind kind, const char *format, ...)
 {
 	char text[1024];
 	va_list arguments;
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	struct cuda_text record = { .is_error = is_error, .length = (uint32_t)strlen(text) };
+	struct cuda_text record = { .kind = kind, .length = (uint32_t)strlen(text) };
 	record.header.size = (uint32_t)sizeof record + ((record.length + 7) & ~7u);
 	record.header.type = CUDA_RECORD_MESSAGE;
 	writer_put(writer, &record, sizeof record, text, record.length, CUDA_DROP_RECORDS, 1);

@@ -39,6 +39,6 @@ void writer_abandon(struct writer *writer);
 bool writer_put(struct writer *writer, const void *record, size_t size, const void *text, size_t length,
 		enum cuda_drop kind, uint64_t weight);
 void writer_drop(struct writer *writer, enum cuda_drop kind, uint64_t count);
-void writer_send_message(struct writer *writer, bool is_error, const char *format, ...)
+void writer_send_message(struct writer *writer, enum cuda_text_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void writer_send_cubin(struct writer *writer, const struct cuda_cubin *cubin, const void *bytes);

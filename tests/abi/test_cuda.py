@@ -564,8 +564,9 @@ def one_iaprof_profiles_a_program_at_a_time():
     with subprocess.Popen(program.command(3, output='first'), stderr=subprocess.PIPE, encoding='utf-8') as first:
         while 'libiaprof-cuda' not in program.maps():
             time.sleep(0.01)
-        found, errors = program.profile()
+        found, errors = program.profile(status=1)
         assert not found and 'another iaprof profiles it' in errors, errors
+        assert 'no CUDA program was attached to' in errors, errors
         _, errors = first.communicate(timeout=600)
     assert '100 % matched to a kernel' in errors, errors
     program.end()
