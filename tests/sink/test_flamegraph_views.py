@@ -425,6 +425,28 @@ def time_of_a_device_is_called_time(window):
           'Launch site,GPU kernel', 'what leads to it')
 
 
+def copies_are_beside_the_time_of_a_device(window):
+    """A kernel runs for 800 ns, the GPU is idle for 200, and copies take 300 beside both: shares are of 1,000 ns."""
+    def copied(name, site, line, kind, value):
+        return (kind, value, [Frame('p', PROGRAM, pid=1), Frame(site, file='/s/load.c', line=line), Frame('-', SEPARATOR), Frame(name, FUNCTION)])
+    pageable, memory_set = '[copy host to device (pageable)]', '[memory set]'
+    stacks = [(0, 800, [Frame('p', PROGRAM, pid=1), Frame('main'), Frame('-', SEPARATOR), Frame('gemm', FUNCTION)]),
+              (1, 200, [Frame('p', PROGRAM, pid=1), Frame(pageable, WAIT), Frame('[GPU idle]', WAIT)]),
+              copied(pageable, 'fetch', 5, 2, 150), copied(pageable, 'read', 9, 2, 100), copied(pageable, 'fetch', 5, 3, 3 << 20),
+              copied(memory_set, 'read', 10, 2, 50), copied(memory_set, 'read', 10, 3, 512)]
+    types = [('gpu-time', 'nanoseconds'), ('gpu-idle', 'nanoseconds'), ('gpu-copy-time', 'nanoseconds'), ('gpu-copied', 'bytes')]
+    reader = Reader(window, make_page(types, stacks))
+    panel = reader.text('panel')
+    assert (f'Copies: host to device (pageable) 3{THIN}MiB in 250{THIN}ns (25.0{THIN}% of the time), memory set 512{THIN}B in '
+            f'50{THIN}ns (5.00{THIN}% of the time).') in panel, panel
+    assert f'Copies of pageable host memory take 25.0{THIN}% of the time. Launch site: fetch, load.c:5.' in panel, panel
+    assert f'meanwhile: {pageable} 100{THIN}%' in panel and 'What to try: pin the host memory' in panel, panel
+    equal(reader.evaluate('document.querySelector("#panel .lead").textContent'), f'100{THIN}% of GPU time is in one kernel', 'the answer')
+    equal(reader.point(0.1, 1).rows['Total'], f'800{THIN}ns (80.0{THIN}% of all)', 'copies take no part of the flame graph')
+    reader.go('#process=1')
+    assert 'Copies' not in reader.text('panel'), 'shares of a process are not known'
+
+
 def idle_time_is_of_the_chosen_device(window):
     """Of two GPUs, one is idle for 1 us, and the other one for 3 us, while other kernels run for 1 us on each."""
     def on(device, value, kind, *frames):
@@ -635,7 +657,8 @@ def the_header_names_what_was_profiled(window):
     equal(header()[0], 'iaprof', 'nothing known')
 
 
-PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_time, idle_time_is_of_the_chosen_device,
+PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_time,
+              copies_are_beside_the_time_of_a_device, idle_time_is_of_the_chosen_device,
               how_much_of_a_device_kernels_use_is_shown, ranks_wait_in_collectives, library_code_is_folded,
               focus_and_hide_say_what_shares_are_of, expressions_have_a_bound,
               links_are_undone_step_by_step, callers_are_named_after_the_nearest, callers_in_a_row_fold,

@@ -38,7 +38,7 @@ function addSpan(spans, { names, pid }, frame, process, thread) {
 }
 
 // enum iaprof_value_role
-const Role = Object.freeze({ CPU_TIME: 1, DEVICE_TIME: 2, DEVICE_SAMPLES: 3, DEVICE_IDLE: 5 });
+const Role = Object.freeze({ CPU_TIME: 1, DEVICE_TIME: 2, DEVICE_SAMPLES: 3, DEVICE_IDLE: 5, COPY_TIME: 7, COPIED_BYTES: 8 });
 
 class Model {
   constructor(profile, state) {
@@ -129,6 +129,16 @@ class Model {
         found.set(name, (found.get(name) || 0) + value);
     }
     return [...found].sort((a, b) => b[1] - a[1]);
+  }
+
+  // Copies beside the selected type, of the whole run like idle time, longest first: { name, total, bytes, site }; site: the
+  // node that launched most of them, or 0.
+  get copies() {
+    const [times = -1] = this.typesBeside(Role.COPY_TIME), [sizes = -1] = this.typesBeside(Role.COPIED_BYTES), { view } = this.unhiddenValues();
+    const analysisOf = type => (type < 0 ? null : new Analysis(this, new Values(view, this.frames, type)));
+    const copies = this.idle > 0 && analysisOf(times), copied = copies && analysisOf(sizes);
+    return !copies ? [] : copies.sorted.map(kernel => ({ name: kernel.name, total: kernel.total, site: copies.launchSite(kernel),
+      bytes: copied && copied.kernels.has(kernel.name) ? copied.kernels.get(kernel.name).total : 0 }));
   }
 
   get range() { return this.rangeOf(this.times); }

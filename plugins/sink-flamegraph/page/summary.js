@@ -8,6 +8,7 @@ const FINDINGS_SHOWN = 12;
 
 const IDLE_DOMINATES = 0.5; // of the time from the first execution to the last
 const UNKNOWN_IDLE = 0.9; // of idle time
+const COPIES_SHOWN = 6;
 // See lib/stacks/profile_summary_text.c.
 const RANKS_SHOWN = 8, WAITS_FOR_RANK = 0.05;
 
@@ -33,7 +34,8 @@ class Summary {
     }
     if (model.isDevice) {
       this.analysis = model.analysis;
-      this.panel.append(this.answer(), ...this.why(), ...this.narrow(), ...this.ranks(), ...this.classes(), ...(this.analysis.sorted.length ? [this.kernels()] : []));
+      this.panel.append(this.answer(), ...this.copies(), ...this.why(), ...this.narrow(), ...this.ranks(), ...this.classes(),
+        ...(this.analysis.sorted.length ? [this.kernels()] : []));
     } else {
       this.panel.append(this.cpuAnswer(), this.hottest());
     }
@@ -112,6 +114,24 @@ class Summary {
     if (most && most[0] === '[not sampled]' && most[1] >= UNKNOWN_IDLE * idle)
       return ' Sources cpu-stack and off-cpu record what the launching threads did meanwhile.';
     return reasons.length ? ` What the launching threads did meanwhile: ${reasons.join(', ')}.` : '';
+  }
+
+  // What was copied beside kernels, as shares of the time from the first execution to the last.
+  copies() {
+    const { app: { model } } = this, { copies } = model, whole = model.idle + this.analysis.whole;
+    if (!copies.length)
+      return [];
+    const parts = copies.slice(0, COPIES_SHOWN).map(({ name, total, bytes }) =>
+      `${name.replace(/^\[(copy )?|\]$/g, '')} ${sizeText(bytes)} in ${timeText(total)} (${shareText(total, whole)} of the time)`);
+    const shown = [make('p', { id: 'copies', className: 'say', textContent: `Copies: ${parts.join(', ')}.` })];
+    const slow = copies.find(({ name, total }) => name.includes('(pageable)') && total >= DOMINATES * whole);
+    if (slow) {
+      const { view } = this.analysis, place = slow.site ? model.placeOf(view.frame[slow.site]) : '';
+      shown.push(make('p', { className: 'say', textContent: `Copies of pageable host memory take ${shareText(slow.total, whole)} of the time.${
+        slow.site ? ` Launch site: ${model.nameOf(view, slow.site)}${place ? `, ${place}` : ''}.` : ''}` }),
+      make('p', { className: 'say', textContent: 'What to try: pin the host memory (in PyTorch, pin_memory() and non_blocking=True).' }));
+    }
+    return [this.section('', '', ...shown)];
   }
 
   // Kernels that use little of the device.

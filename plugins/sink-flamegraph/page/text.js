@@ -17,6 +17,8 @@ function three(value) {
 const COUNTS = [['P', 1e15], ['T', 1e12], ['G', 1e9], ['M', 1e6], ['k', 1e3]];
 const TIMES = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
 
+const SIZES = [['TiB', 2 ** 40], ['GiB', 2 ** 30], ['MiB', 2 ** 20], ['KiB', 1024], ['B', 1]];
+
 // -> the largest unit of which a value has at least a part, or else the smallest one
 const unitOf = (units, value, part = 1) => units.find(([, size]) => value >= size * part) || units.at(-1);
 
@@ -27,6 +29,7 @@ function unitText(units, value) {
 
 const countText = value => (value >= 9999.5 ? unitText(COUNTS, value) : grouped(Math.round(value)));
 const timeText = nanoseconds => unitText(TIMES, nanoseconds);
+const sizeText = bytes => unitText(SIZES, bytes);
 
 // "12.3 ms", "1.23 M samples"
 function valueText(value, unit) {

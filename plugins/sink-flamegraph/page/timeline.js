@@ -408,7 +408,7 @@ function levelText(value, unit) {
   if (unit === 'boolean')
     return value === 1 ? 'on' : value === 0 ? 'off' : `${three(100 * value)}${THIN}% on`;
   if (unit === 'bytes')
-    return value < 1024 ? `${three(value)}${THIN}B` : value >= 1 << 20 ? `${three(value / (1 << 20))}${THIN}MiB` : `${three(value / 1024)}${THIN}KiB`;
+    return sizeText(value);
   if (unit === 'hertz')
     return value >= 1e9 ? `${three(value / 1e9)}${THIN}GHz` : value >= 1e6 ? `${three(value / 1e6)}${THIN}MHz` : `${three(value)}${THIN}Hz`;
   return unit === 'percent' ? `${three(value)}${THIN}%` : unit === 'nanoseconds' ? timeText(value) : `${three(value)} ${unit}`;
