@@ -155,3 +155,24 @@ _Static_assert((int)CUPTI_ATTRIBUTE_WORKER_SLEEP ==
 			       CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_WORKER_THREAD_PERIODIC_SLEEP_SPAN &&
 		       (int)CUPTI_ATTRIBUTE_BUFFER == CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER,
 	       "attributes");
+
+#if __has_include(<nvml.h>)
+#include <nvml.h>
+
+#include "nvml_functions.h"
+
+SAME_SIZE(nvml_memory, nvmlMemory_t);
+SAME(nvml_memory, used, nvmlMemory_t, used);
+SAME_SIZE(nvml_utilization, nvmlUtilization_t);
+SAME(nvml_utilization, memory, nvmlUtilization_t, memory);
+_Static_assert((int)NVML_OK == NVML_SUCCESS && (int)NVML_NOT_SUPPORTED == NVML_ERROR_NOT_SUPPORTED &&
+		       (int)NVML_SM_CLOCK == NVML_CLOCK_SM && (int)NVML_MEMORY_CLOCK == NVML_CLOCK_MEM,
+	       "NVML");
+/* The names before CUDA 12.2, which later headers have, too. */
+_Static_assert(NVML_POWER_CAP == nvmlClocksThrottleReasonSwPowerCap &&
+		       NVML_HARDWARE_SLOWDOWN == nvmlClocksThrottleReasonHwSlowdown &&
+		       NVML_THERMAL_SLOWDOWN == nvmlClocksThrottleReasonSwThermalSlowdown &&
+		       NVML_HARDWARE_THERMAL_SLOWDOWN == nvmlClocksThrottleReasonHwThermalSlowdown &&
+		       NVML_POWER_BRAKE == nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
+	       "NVML clock reasons");
+#endif

@@ -44,13 +44,16 @@
 #define END_WAIT (1500u * 1000 * 1000)
 /* And how long the rest of their rings is read, which they may still write. */
 #define REST_WAIT (500u * 1000 * 1000)
+/* Shortest interval of counters. */
+#define COUNTERS_INTERVAL (100u * 1000 * 1000)
 /* And executions: it asks CUPTI for them every quarter of a second. */
 #define TIMES_BEHIND (1500u * 1000 * 1000)
 
 struct cuda {
 	struct launches launches;
 	const char *library, *cupti;
-	uint64_t period, sleep, mode, time, launch_rate, sampling;
+	const char *nvml;
+	uint64_t period, sleep, mode, time, launch_rate, sampling, counters;
 	bool cubins, launches_taken, ranges, copies;
 
 	const struct iaprof_host *host;
@@ -100,6 +103,10 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct cuda, ranges, BOOL, "ranges", "yes",
 		      "Frames for the NVTX ranges that a launching thread is in"),
 	IAPROF_OPTION(struct cuda, cubins, BOOL, "cubins", "yes", "Read the code that the program loads"),
+	IAPROF_OPTION(struct cuda, counters, DURATION, "counters", "500ms",
+		      "Interval in which power, clocks, memory and utilization of the GPUs are read, by NVML; 0: never",
+		      .maximum = UINT64_C(60000000000), .unit = "ms"),
+	IAPROF_OPTION(struct cuda, nvml, STRING, "nvml", "libnvidia-ml.so.1", "NVML to use"),
 	IAPROF_OPTION(struct cuda, library, STRING, "library", NULL,
 		      "Injected library, by default libiaprof-cuda.so in this plugin's folder"),
 	IAPROF_OPTION(struct cuda, cupti, STRING, "cupti", NULL,
@@ -470,6 +477,7 @@ static void read_all(struct cuda *cuda)
 		cuda->processes[i] = cuda->processes[--cuda->process_count];
 	}
 	report_losses(cuda);
+	gpu_counters_send(cuda->session.counters, &cuda->batch);
 	session_forget_files(&cuda->session, now);
 	(void)record_batch_flush(&cuda->batch);
 	(void)cuda->host->advance(cuda->host, now - (cuda->time ? TIMES_BEHIND : BEHIND));
@@ -487,6 +495,9 @@ static int start(const struct iaprof_host *host, void *instance)
 {
 	struct cuda *cuda = instance;
 	cuda->last_read = host->clock(host);
+	if (cuda->counters)
+		cuda->session.counters = gpu_counters_new(
+			cuda->nvml, cuda->counters > COUNTERS_INTERVAL ? cuda->counters : COUNTERS_INTERVAL);
 	return host->on_timer(host, READ_INTERVAL, timer);
 }
 
@@ -510,6 +521,8 @@ static int stop(const struct iaprof_host *host, void *instance)
 	uint64_t until = host->clock(host) + REST_WAIT;
 	for (int i = 0; i < 16 && host->clock(host) < until; i++)
 		read_all(cuda);
+	gpu_counters_end(cuda->session.counters, host);
+	cuda->session.counters = NULL;
 	return 0;
 }
 

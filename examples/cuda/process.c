@@ -243,6 +243,8 @@ static void take_device(struct session *session, const struct cuda_device *recor
 		.sample_unit = record_batch_text(session->batch, "scheduler")
 	};
 	session_send(session, &device);
+	if (device.address)
+		gpu_counters_add(session->counters, device.id, copy);
 }
 
 /* CUPTI's indexes are the reasons' ids. */

@@ -11,6 +11,7 @@
 #include <iaprof/record.h>
 #include <records/record_batch.h>
 
+#include "gpu_counters.h"
 #include "launch.h"
 #include "range_frames.h"
 #include "transport.h"
@@ -29,6 +30,7 @@ struct session {
 	uint64_t devices;              /* bit n: device n was announced */
 	ARRAY(struct held_file) files; /* images that the core may still read, the oldest first */
 	struct range_frames ranges;
+	struct gpu_counters *counters;                      /* NULL: none */
 	uint32_t time_type, copy_type;                      /* value types of executions and copies; 0: none are sent */
 	char token[CUDA_TOKEN_SIZE];                        /* of the programs of this run */
 	uint32_t records_at_once;                           /* limit on records that are read from a process */

@@ -302,6 +302,62 @@ def copies_that_cupti_refuses_leave_kernels_their_times():
     assert 'not all copies have times: cuptiActivityEnable failed (CUPTI error 14)' in errors, errors
 
 
+WATTS, HERTZ, BYTES, PERCENT, BOOLEAN = 'watts', 'hertz', 'bytes', 'percent', 'boolean'
+# stand-in/nvml.c; power has 100 W more at each reading.
+COUNTERS = {('gpu-sm-clock', HERTZ): 1980e6, ('gpu-memory-clock', HERTZ): 3201e6, ('gpu-memory', BYTES): 4096,
+            ('gpu-utilization', PERCENT): 75, ('gpu-memory-busy', PERCENT): 20, ('gpu-power-capped', BOOLEAN): 1,
+            ('gpu-thermal-slowdown', BOOLEAN): 1, ('gpu-hardware-slowdown', BOOLEAN): 0}
+
+
+def counters(mode='', nvml='./cuda/stand-in/libnvidia-ml.so.1', steps=100):
+    """Runs a program of 10 ms a step. -> {(name, unit): [values]}, messages"""
+    outcome = subprocess.run(
+        [IAPROF, '-v', '-s', f'./cuda/iaprof-cuda.so:sampling=no,counters=100ms,nvml={nvml}', '-k',
+         'csv:rows=events,output=events.csv', '--', './cuda/stand-in/program', str(steps), 'pace=10000', 'cubin2'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=600,
+        env={**os.environ, 'STAND_IN_NVML': mode})
+    assert outcome.stdout == wanted_output(steps), f'{outcome.stdout!r} {outcome.stderr}'
+    found, devices = {}, set()
+    with open('events.csv', encoding='utf-8') as file:
+        for row in csv.DictReader(file):
+            if row['record'] == 'counter':
+                devices.add(row['device'])
+            if row['record'] == 'counter-value' and row['name'].startswith('gpu-'):
+                found.setdefault((row['name'], row['unit']), []).append(float(row['value']))
+    assert devices <= {'CUDA device', ''}, devices
+    return found, outcome.stderr
+
+
+@case
+def gpus_have_counters_of_nvml():
+    found, errors = counters()
+    power = found.pop(('gpu-power', WATTS))
+    assert len(power) >= 2 and power == [100 * (i + 1) for i in range(len(power))], power
+    assert {key: set(values) for key, values in found.items()} == {key: {value} for key, value in COUNTERS.items()}, found
+    assert {len(values) for values in found.values()} == {len(power)}, found
+    assert re.search(r'GPU counters: \d+ readings of a GPU, \d+ us each', errors), errors
+
+
+@case
+def counters_that_nvml_does_not_have_are_blank():
+    found, errors = counters('clock')
+    assert set(found) == {('gpu-power', WATTS), *COUNTERS} - {('gpu-sm-clock', HERTZ), ('gpu-memory-clock', HERTZ)}, found
+    assert errors.count('some GPU counters are missing: gpu-sm-clock of 0000:3b:00.0: not supported') == 1, errors
+    assert 'lost' not in errors.replace('lost: cuda: executions', ''), errors
+    found, errors = counters('power')
+    assert found['gpu-power', WATTS] == [200 * (i + 1) for i in range(len(found['gpu-power', WATTS]))], found
+    missing = int(re.search(r'GPU counters: NVML failed: (\d+)', errors)[1])
+    assert len(found['gpu-power', WATTS]) + missing == len(found['gpu-memory', BYTES]), (found, errors)
+    found, errors = counters('hang')
+    assert {key: set(values) for key, values in found.items()} == {('gpu-power', WATTS): {100}, **{
+        key: {value} for key, value in COUNTERS.items()}}, found
+    assert 'warning: cuda: NVML does not return: GPU counters end early' in errors, errors
+    for mode, nvml, reason in ('init', None, 'nvmlInit_v2 failed (error 999)'), ('device', None, 'NVML does not know it (error 999)'), \
+            ('', './nowhere.so', 'nowhere.so'):
+        found, errors = counters(mode, **({'nvml': nvml} if nvml else {}))
+        assert not found and re.search(f'no GPU counters: .*{re.escape(reason)}', errors), (found, errors)
+
+
 @case
 def functions_are_below_their_kernel():
     """A function that the compiler left in a kernel has samples of its own, and the kernel's launches and time."""

@@ -3,9 +3,9 @@
  * A stand-in for CUPTI and the CUDA driver, for tests without a GPU: libcupti.so.13 has the functions that the injected
  * library uses, and these, with which a program acts as if it used a GPU. Each launch adds samples at three PCs.
  *
- * STAND_IN_FAILS=FUNCTION:ERROR in the environment lets a function of CUPTI fail, or activity records of copies; with STAND_IN_YIELDS, threads that
- * are within a call let others run; with STAND_IN_HELPER, all but the first PC of the kernel scale are in a function of
- * its own; with STAND_IN_STEP=BYTES, PCs are so far apart instead of STAND_IN_STEP.
+ * STAND_IN_FAILS=FUNCTION:ERROR in the environment lets a function of CUPTI fail, or activity records of copies; with
+ * STAND_IN_YIELDS, threads that are within a call let others run; with STAND_IN_HELPER, all but the first PC of the
+ * kernel scale are in a function of its own; with STAND_IN_STEP=BYTES, PCs are so far apart instead of STAND_IN_STEP.
  */
 #pragma once
 
@@ -51,8 +51,9 @@ void stand_in_transfer(const struct stand_in_transfer *copied);
 void stand_in_begin_capture(void);
 void stand_in_end_capture(void);
 void stand_in_launch_graph(void);
-/* Of the driver: returns 0. */
+/* Of the driver: return 0. */
 int cuStreamSynchronize(void *stream);
+int cuDeviceGetPCIBusId(char *address, int size, int device);
 /* Ranges, as NVTX has them: for programs that are built without its headers. */
 int stand_in_push(const char *name);
 int stand_in_pop(void);
