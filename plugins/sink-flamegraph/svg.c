@@ -12,6 +12,7 @@
 #include "svg_difference.h"
 #include "text/plural.h"
 #include "text/quantity.h"
+#include "text/short_name.h"
 
 /* In pixels. Frames narrower than NARROWEST are not drawn, but the image states their number. */
 #define WIDTH 1200.0
@@ -157,8 +158,13 @@ static void append_frame(struct drawing *drawing, uint32_t node, double left, do
 	if (characters > 2) {
 		text_append_format(text, "<text x=\"%.2f\" y=\"%u\"%s>", left + 3, top + 13,
 				   difference->before || colour_is_light[group_of(frame)] ? "" : " fill=\"#fff\"");
-		append_escaped(text, text_string(&name), characters);
+		struct text label = { 0 };
+		if (characters >= SHORT_NAME_LEAST)
+			text_append_short_name(&label, text_string(&name), characters);
+		append_escaped(text, text_string(label.size ? &label : &name), characters);
 		text_append_string(text, "</text>");
+		text->failed |= label.failed;
+		text_free(&label);
 	}
 	text->failed |= name.failed;
 	text_free(&name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "text/printable.h"
+#include "text/short_name.h"
 
 static const char *suffix_of(const struct iaprof_frame *frame)
 {
@@ -20,6 +21,10 @@ static const char *name_of(const struct iaprof_frame *frame)
 
 void frame_print(const struct iaprof_frame *frame, int width, FILE *file)
 {
-	text_print_printable(name_of(frame), width, file);
+	struct text name = { 0 };
+	if (width >= (int)SHORT_NAME_LEAST)
+		text_append_short_name(&name, name_of(frame), (size_t)width);
+	text_print_printable(name.size ? text_string(&name) : name_of(frame), width, file);
+	text_free(&name);
 	fprintf(file, "%s\n", suffix_of(frame));
 }

@@ -8,6 +8,7 @@
 
 #include "screen_line.h"
 #include "text/quantity.h"
+#include "text/short_name.h"
 #include "view_text.h"
 
 /* Narrower windows show one number per row. */
@@ -198,6 +199,17 @@ static void append_owner(struct line *line, const struct columns *columns, const
 		append_cell(line, names_text(&model->names, key[KEY_MODULE]), columns->module);
 }
 
+/* Shortens a row's only name, such as that of a kernel, to the room that it has. */
+static void shorten_name(struct text *words, const struct row *row, unsigned room)
+{
+	struct text name = { 0 };
+	if (row->length != KEY_REST + 1 || words->size <= room || room < SHORT_NAME_LEAST)
+		return;
+	text_append_short_name(&name, text_string(words), room);
+	text_free(words);
+	*words = name;
+}
+
 void screen_rows_append(struct text *text, const struct screen *screen, unsigned screen_row, const struct view *view,
 			const struct model *model, const struct view_row *row)
 {
@@ -216,6 +228,7 @@ void screen_rows_append(struct text *text, const struct screen *screen, unsigned
 	line_pad(&line, line.used + 2);
 	append_owner(&line, &columns, model, row);
 	view_text_append_name(&words, model, view->table, row->row, 16 * (size_t)screen->columns);
+	shorten_name(&words, row->row, screen->columns > line.used ? screen->columns - line.used : 0);
 	line_take(&line, &words);
 	line_end(&line);
 }

@@ -109,7 +109,7 @@ class Reader(sink_reader.Reader):
     def kernels(self):
         """-> names and shares of the functions"""
         return self.evaluate('[...document.querySelectorAll("#code-kernels button")].map(button => ['
-                             'button.querySelector("b").textContent, button.querySelector("i").textContent])')
+                             'button.querySelector("b").title, button.querySelector("i").textContent])')
 
     def choose_kernel(self, name):
         position = [own for own, _ in self.kernels()].index(name)
@@ -668,7 +668,7 @@ def cpu_functions_have_their_source_too(window):
         equal(reader.texts('#tabs button'), ['Flame graph', 'Table', 'CPU source'], 'views')
         reader.view('CPU source')
         cards = lambda: reader.evaluate('[...document.querySelectorAll("#code-kernels button")].map(button => ['
-                                        'button.querySelector("b").textContent, button.querySelector("i").textContent])')
+                                        'button.querySelector("b").title, button.querySelector("i").textContent])')
         equal(cards(), [['work', share(650, 1000)], ['leaf', share(300, 1000)], ['other', share(50, 1000)], ['main', f'0{THIN}%']],
               'functions, by self')
 

@@ -6,6 +6,7 @@ What the page shows is read as a reader gets it: the tooltip below the mouse, wh
 texts around the graph, and the pixels. Words on the command line choose cases.
 """
 import collections
+import json
 import os
 import pathlib
 import random
@@ -51,6 +52,10 @@ def numbers_are_those_of_the_terminal(window):
     found = [text.replace(THIN, ' ').replace('µ', 'u').replace(',', '') for text in found]
     equal([[*row[:3], text] for row, text in zip(rows, found, strict=True)], rows, 'texts')
     assert len(rows) > 30, rows
+    lines = (source / 'tests/data/short_names.txt').read_text(encoding='utf-8').splitlines()
+    names = [line.split('\t') for line in lines if not line.startswith('#')]
+    found = window.evaluate(f'(() => {{ {script} return {json.dumps(names)}.map(([limit, , name]) => shortName(name, Number(limit))); }})()')
+    equal(found, [short for _, short, _ in names], 'names')
 
 
 def zoom_and_back(window):

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output text: formats of any length, texts as strings, characters. Sets of bytes, and binary search. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/string_table.h"
 #include "records/counter_name.h"
 #include "text/short_name.h"
@@ -33,37 +35,45 @@ TEST(formats_have_any_length)
 	text_free(&text);
 }
 
-TEST(long_names_lose_their_innermost_brackets)
+/* The pages are tested with the same table: tests/sink/test_flamegraph.py. */
+TEST(long_names_keep_what_distinguishes_them)
 {
-	static const struct {
-		const char *name;
-		size_t limit;
-		const char *wanted;
-	} cases[] = {
-		{ "gemm", 16, "gemm" },
-		{ "sort<pair<int, long>>", 21, "sort<pair<int, long>>" },
-		{ "sort<pair<int, long>>", 20, "sort<pair<...>>" },
-		{ "sort<pair<int, long>, vector<int> >(int*, int*)", 46, "sort<pair<...>, vector<...> >(int*, int*)" },
-		{ "sort<pair<int, long>, vector<int> >(int*, int*)", 40, "sort<...>(...)" },
-		{ "add_functor<{lambda(int)#1}>::apply", 30, "add_functor<{...}>::apply" },
-		/* Neither operators nor arrows are brackets. */
-		{ "operator<< <char>(std::ostream&, char)", 30, "operator<< <...>(...)" },
-		{ "operator<<<std::char>(std::ostream&)", 30, "operator<<<...>(...)" },
-		{ "get()->value<std::vector<int>>()", 31, "get()->value<...>()" },
-		{ "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", 30, "nvjet_sm90_tst_256...coopA_NNT" },
-		{ "ab\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4zz", 16,
-		  "ab\xc3\xa4\xc3\xa4\xc3\xa4...\xc3\xa4zz" },
-		/* What is not balanced does no harm. */
-		{ "a>>>>b<<<<<<(((((((((", 16, "" },
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	char path[4096], line[4096];
+	int rows = 0;
+	snprintf(path, sizeof path, "%s/tests/data/short_names.txt", getenv("TEST_SOURCE_FOLDER"));
+	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
+	ck_assert_ptr_nonnull(file);
+	for (; fgets(line, sizeof line, file); rows += *line != '#') {
 		struct text text = { 0 };
-		text_append_short_name(&text, cases[i].name, cases[i].limit);
-		ck_assert_uint_le(text.size, cases[i].limit);
-		if (*cases[i].wanted)
-			ck_assert_str_eq(text_string(&text), cases[i].wanted);
+		char *name = line;
+		const char *limit = strsep(&name, "\t"), *wanted = strsep(&name, "\t");
+		if (*line == '#')
+			continue;
+		ck_assert_ptr_nonnull(name);
+		name[strcspn(name, "\n")] = '\0';
+		text_append_short_name(&text, name, strtoul(limit, NULL, 10));
+		ck_assert_str_eq(text_string(&text), wanted);
 		text_free(&text);
 	}
+	ck_assert_int_gt(rows, 10);
+}
+
+/* What is not balanced does no harm, and characters stay whole. */
+TEST(short_names_keep_their_limit)
+{
+	static const char *const names[] = { "((((((((((((((((((((",
+					     "void (anonymous namespace)::", "a::b::c::d::e::f::g::h::(x(x(x",
+					     "a>>>>b<<<<<<(((((((((" };
+	struct text text = { 0 };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		text.size = 0;
+		text_append_short_name(&text, names[i], 16);
+		ck_assert_uint_le(text.size, 16);
+	}
+	text.size = 0;
+	text_append_short_name(&text, "ab\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4zz", 16);
+	ck_assert_str_eq(text_string(&text), "ab\xc3\xa4\xc3\xa4\xc3\xa4...\xc3\xa4zz");
+	text_free(&text);
 }
 
 TEST(characters_are_decoded)

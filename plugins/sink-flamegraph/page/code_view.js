@@ -95,7 +95,7 @@ class CodeView {
     element('code-kernels').replaceChildren(...functions.map(item => {
       const [beside, bar] = factsOf(item);
       const button = make('button', { type: 'button', 'aria-pressed': String(item === chosen) },
-        make('span', { className: 'kname' }, make('b', { textContent: item.name, title: item.name }), beside), bar);
+        make('span', { className: 'kname' }, make('b', { textContent: shortName(item.name), title: item.name }), beside), bar);
       button.addEventListener('click', () => this.app.state.set({ kernel: item.name, row: '' }));
       return button;
     }));
@@ -146,7 +146,7 @@ class CodeView {
   tellCpuFunction() {
     const { item } = this, { model } = this.app, [whole] = model.values(Detail.LINE).total;
     const top = [...item.lines.values()].reduce((a, b) => (a && a.total >= b.total ? a : b), null);
-    element('code-why').append(make('div', {}, make('p', { className: 'big', textContent: item.name }),
+    element('code-why').append(make('div', {}, make('p', { className: 'big', textContent: shortName(item.name), title: item.name }),
       make('p', { textContent: `${shareText(top.total, item.total)} of its ${model.typeLabel()} ${model.unit === 'count' ? 'are' : 'is'} in line ${top.line}` })),
     ...[['Self', item.self], ['Total', item.total]].map(([label, value]) => make('div', { className: 'fact' },
       make('b', { textContent: shareText(value, whole), title: exactText(value, model.unit) }), make('small', { textContent: label }))));
@@ -161,12 +161,12 @@ class CodeView {
     if (top && top.mix[slot] > 0) {
       const cause = { kernel: item, slot, line: { file: this.code.files[top.file].name, line: top.line } };
       const producer = this.data.producerOf(cause);
-      text.append(make('p', { className: 'big', textContent: `${shareText(top.mix[slot], item.total)} of ${item.name}: line ` +
-        `${top.line}, ${inSentence(REASONS[slot].label)}` }),
+      text.append(make('p', { className: 'big', title: item.name, textContent: `${shareText(top.mix[slot], item.total)} of ${shortName(item.name)}: ` +
+        `line ${top.line}, ${inSentence(REASONS[slot].label)}` }),
       make('p', { textContent: producer ? `It waits for the ${producer.noun}${producer.place
         ? ` in ${producer.place}` : ` at ${offsetText(producer.offset)}`}.` : REASONS[slot].text }));
     } else {
-      text.append(make('p', { className: 'big', textContent: item.name }),
+      text.append(make('p', { className: 'big', textContent: shortName(item.name), title: item.name }),
         make('p', { textContent: item.mix[ISSUING] > 0 ? 'It issues instructions.' : REASONS[slot].text }));
     }
     why.append(text);

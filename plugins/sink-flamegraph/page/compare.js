@@ -133,7 +133,7 @@ class Compare {
         return null;
       const rows = items.slice(0, 8).map(item => {
         const button = make('button', { type: 'button', className: 'drow', title: item.name },
-          make('b', { textContent: item.name }),
+          make('b', { textContent: shortName(item.name) }),
           make('span', { className: item.change < 0 ? 'down' : 'up', textContent: this.changeText(item.before, item.after) }),
           make('small', { textContent: `${model.valueText(item.before)} → ${model.valueText(item.after)}, ` +
             this.growthText(item.before, item.after) }));

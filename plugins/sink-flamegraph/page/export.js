@@ -22,7 +22,7 @@ function graphAsSvg(flame, title) {
     if (cell.isGap || top + high < 0 || top > pen.height)
       continue;
     const look = flame.look(cell), label = look.number ? `${look.number} ${look.label}` : look.label;
-    const text = pen.shorten(label || '', cell.w - 10), { title: name, lines } = flame.describe(cell);
+    const text = (look.isName ? pen.shortenName(label, cell.w - 10) : pen.shorten(label || '', cell.w - 10)), { title: name, lines } = flame.describe(cell);
     parts.push(`<g><title>${escapeXml([name, ...lines.map(line => line.join(' '))].join('\n'))}</title>` +
       `<rect x="${cell.x.toFixed(2)}" y="${top.toFixed(1)}" width="${Math.max(0.3, cell.w - 1).toFixed(2)}" ` +
       `height="${(high - 1).toFixed(1)}" fill="${look.fill}"/>` +

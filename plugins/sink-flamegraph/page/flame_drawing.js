@@ -187,7 +187,7 @@ class FlameDrawing {
       }
     }
     pen.setFont(look.isMono ? 11.8 : 12, look.weight, look.isMono);
-    left += pen.write(look.label, left, middle, right - left) + 8;
+    left += (look.isName ? pen.writeName(look.label, left, middle, right - left) : pen.write(look.label, left, middle, right - left)) + 8;
     if (look.place && right - left > 40) {
       pen.setFont(12);
       context.globalAlpha = look.pale;

@@ -1,6 +1,6 @@
 // The flame graph: the texts of its cells, and the reader's actions on them.
 
-const CRUMBS_SHOWN = 5;
+const CRUMBS_SHOWN = 5, CRUMB_LENGTH = 40, TIP_NAME = 48;
 
 class FlameView {
   constructor(app) {
@@ -123,7 +123,8 @@ class FlameView {
         : { label: 'no line' };
     }
     return { label: model.nameOf(this.view, node), place: node && frames.kind[own] !== Kind.DEVICE_FUNCTION
-      ? model.placeOf(own) : '', isMono: node > 0 && frames.kind[own] === Kind.DEVICE_INSTRUCTION };
+      ? model.placeOf(own) : '', isMono: node > 0 && frames.kind[own] === Kind.DEVICE_INSTRUCTION,
+      isName: node > 0 && (frames.kind[own] === Kind.DEVICE_FUNCTION || CODE_KINDS.has(frames.kind[own])) };
   }
 
   // The bar above the graph shows shares of the zoomed frame; shares of the whole are therefore labelled as such.
@@ -176,11 +177,12 @@ class FlameView {
     // There is space for the first and the nearest ones.
     const folded = path.length > CRUMBS_SHOWN ? path.splice(1, path.length - CRUMBS_SHOWN) : [];
     crumbs.replaceChildren(...path.flatMap((node, i) => {
-      const button = make('button', { type: 'button', textContent: this.model.nameOf(this.view, node),
+      const name = this.model.nameOf(this.view, node);
+      const button = make('button', { type: 'button', textContent: shortName(name, CRUMB_LENGTH), title: name,
         className: i === path.length - 1 ? 'at' : '' });
       button.addEventListener('click', () => this.zoom(node));
       if (i === 1 && folded.length) {
-        const more = make('button', { type: 'button', textContent: '…', title: folded.map(at => this.model.nameOf(this.view, at))
+        const more = make('button', { type: 'button', textContent: '…', title: folded.map(at => shortName(this.model.nameOf(this.view, at)))
           .join(' › '), 'aria-label': `${folded.length} more frames` });
         more.addEventListener('click', () => this.zoom(folded[folded.length - 1]));
         return ['›', more, '›', button];
@@ -276,7 +278,7 @@ class FlameView {
     const owner = (cell.run && cell.label) || cell.node;
     const ofName = model.nameOf(view, isReason && this.kindOf(owner) === Kind.STALL_REASON ? view.parent[owner] : owner);
     if (isReason) {
-      lines.push([`Of ${ofName}`, shareText(value, this.valueOf(cell))]);
+      lines.push([`Of ${shortName(ofName, TIP_NAME)}`, shareText(value, this.valueOf(cell))]);
       if (this.app.compare && !this.isCallers)
         lines.push(...this.app.compare.describe(cell));
       const reason = cell.slot !== undefined ? REASONS[cell.slot] : null;
@@ -289,7 +291,7 @@ class FlameView {
     }
     const frame = owner ? view.frame[owner] : -1;
     if (this.focus && !cell.isAbove)
-      lines.push([`Of ${model.nameOf(view, this.focus)}`, shareText(value, values.total[this.focus])]);
+      lines.push([`Of ${shortName(model.nameOf(view, this.focus), TIP_NAME)}`, shareText(value, values.total[this.focus])]);
     const self = cell.more ? 0 : values.self[owner];
     if (self > 0 && self < value)
       lines.push(['Self', `${exactText(self, model.unit)} (${shareText(self, whole)})`]);
@@ -297,7 +299,7 @@ class FlameView {
     if (use)
       lines.push(use);
     if (cell.nodes.length > 1)
-      lines.push(...[...cell.nodes].sort((a, b) => values.total[b] - values.total[a]).slice(0, 5).map(node => [model.nameOf(view, node), shareText(values.total[node], whole)]));
+      lines.push(...[...cell.nodes].sort((a, b) => values.total[b] - values.total[a]).slice(0, 5).map(node => [shortName(model.nameOf(view, node), TIP_NAME), shareText(values.total[node], whole)]));
     const sub = owner && !cell.more ? [GROUP_NAMES[groupOf(frames, frame)], frames.modules[frame] &&
       frames.kind[frame] !== Kind.DEVICE_LINE ? baseName(frames.modules[frame]) : '', model.placeOf(frame)]
       .filter(Boolean).join(', ') : '';

@@ -1,6 +1,7 @@
 // Draws cells with labels onto a canvas that is as sharp as the screen.
 
 const PADDING = 7;
+const NAME_LEAST = 14; // characters of a name from which on its end is shown, too
 
 // Draws at most once per frame of the screen, however often it is called, and counts the draws in the document's
 // data-NAME.
@@ -93,6 +94,22 @@ class Pen {
     }
     return text;
   }
+
+  // The longest form of a function's name that fits, or what fits of its beginning and end.
+  shortenName(name, room) {
+    const form = fittingName(name, text => this.widthOf(text) <= room), width = this.widthOf(form);
+    if (width <= room)
+      return this.shorten((form !== name && withArguments(name, form)) || form, room);
+    for (let length = Math.ceil(form.length * room / width); length >= NAME_LEAST; length--) {
+      const short = withoutMiddle(form, length, '…');
+      if (this.widthOf(short) <= room)
+        return short;
+    }
+    return this.shorten(form, room);
+  }
+
+  // A function's name, shortened; -> its width
+  writeName(name, x, y, room) { return this.write(this.shortenName(name, room), x, y, room); }
 
   // A text, shortened; -> its width
   write(text, x, y, room) {

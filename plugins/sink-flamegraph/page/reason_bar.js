@@ -15,7 +15,7 @@ class ReasonBar {
     if (!isShown)
       return;
     const mix = values.mix(focus), whole = mix.reduce((sum, value) => sum + value, 0);
-    const where = model.range ? 'selected time' : focus ? model.nameOf(values.view, focus) : model.shareOf.startsWith('the ') ? model.shareOf : 'all kernels';
+    const where = model.range ? 'selected time' : focus ? shortName(model.nameOf(values.view, focus), TIP_NAME) : model.shareOf.startsWith('the ') ? model.shareOf : 'all kernels';
     element('reason-title').textContent = `Stall reasons, ${where}`;
     const hidden = model.hidden, highlighted = state.get('reason');
     if (!(whole > 0) && !hidden.size)

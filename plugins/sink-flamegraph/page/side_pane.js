@@ -33,7 +33,7 @@ class SidePane {
     Object.assign(this, { key, item, file: hottest ? code.code.files[hottest.file] : null });
     const open = make('button', { type: 'button', className: 'link', textContent: 'Open GPU code' });
     open.addEventListener('click', () => app.openCode({ kernel: item.name }));
-    this.box.replaceChildren(make('div', { className: 'head' }, make('div', {}, make('h3', { textContent: item.name, title: item.name }),
+    this.box.replaceChildren(make('div', { className: 'head' }, make('div', {}, make('h3', { textContent: shortName(item.name), title: item.name }),
       make('p', { textContent: this.file ? baseName(this.file.name) : 'No source lines' })), open));
     if (hottest)
       this.box.append(this.source(hottest));

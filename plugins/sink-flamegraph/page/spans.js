@@ -134,7 +134,7 @@ class SpansView {
     element('spans-launches').hidden = !names.length;
     element('spans-kernels').replaceChildren(make('thead', {}, make('tr', {}, make('th', { scope: 'col', textContent: 'GPU kernel' }),
       make('th', { scope: 'col', className: 'n', textContent: 'Launches' }))), make('tbody', {}, ...sorted.slice(0, TABLE_ROWS).map(
-      ([kernel, count]) => make('tr', {}, make('td', { className: 'name', title: names[kernel], textContent: names[kernel] }),
+      ([kernel, count]) => make('tr', {}, make('td', { className: 'name', title: names[kernel], textContent: shortName(names[kernel]) }),
         make('td', { className: 'n', textContent: grouped(count) })))));
   }
 

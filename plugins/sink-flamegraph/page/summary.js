@@ -93,7 +93,7 @@ class Summary {
       lead.append('No single bottleneck');
       const three = analysis.causes.slice(0, 3);
       say.append(three.length ? 'The largest stalls: ' : 'Nothing stalls.');
-      three.forEach((cause, i) => say.append(i ? '; ' : '', make('b', { textContent: cause.kernel.name }),
+      three.forEach((cause, i) => say.append(i ? '; ' : '', make('b', { textContent: shortName(cause.kernel.name), title: cause.kernel.name }),
         `${this.causePlace(cause)} (${REASONS[cause.slot].label}, ${shareText(cause.value, whole)})`));
       say.append(three.length ? '.' : '');
       return;
@@ -252,7 +252,7 @@ class Summary {
     lead.append(make('em', { textContent: shareText(first.self, whole) }), ` of ${model.shareOf} ${
       model.unit === 'count' ? 'are' : 'is'} in one function:`);
     const where = this.fileOf(first, values);
-    say.append(make('b', { textContent: first.name }), where ? `, ${where}.` : '.');
+    say.append(make('b', { textContent: shortName(first.name), title: first.name }), where ? `, ${where}.` : '.');
     return section;
   }
 

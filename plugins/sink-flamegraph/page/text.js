@@ -79,7 +79,7 @@ function exactTime(nanoseconds) {
 
 const manyText = (count, one, many = `${one}s`) => `${grouped(count)} ${count === 1 ? one : many}`;
 
-const NAME_LIMIT = 100;
+const NAME_LIMIT = 100, DEPTH_MAX = 8; // see lib/text/short_name.c
 
 // +1 for an opening bracket, -1 for a closing one; neither operators nor arrows are brackets.
 const bracketStep = (name, at) => {
@@ -104,19 +104,60 @@ const outerName = (name, limit) => {
   return { text, largest };
 };
 
-// Same as text_append_short_name() in lib/text/short_name.c: the contents of the innermost brackets of C++ templates
-// are removed.
-const shortName = (name, limit = NAME_LIMIT) => {
-  if (name.length <= limit)
-    return name;
-  let { text, largest } = outerName(name, 0);
-  for (let depth = largest - 1; depth >= 0; depth--) {
-    ({ text } = outerName(name, depth));
-    if (text.length <= limit)
-      return text;
+// A name without its result type, the types of its parameters and unnamed namespaces; without qualifiers also without
+// namespaces, and a lambda as the function that contains it.
+const plainName = (name, hasQualifiers) => {
+  const skipped = hasQualifiers ? /\(anonymous namespace\)::/y : /\(anonymous namespace\)::|(?<![\w~])[a-z_][a-z_0-9]*::(?=[\w~(])/y;
+  let depth = 0, inParameters = false, text = '';
+  for (let at = name.startsWith('void ') ? 5 : 0; at < name.length; at++) {
+    for (skipped.lastIndex = at; skipped.test(name);)
+      at = skipped.lastIndex;
+    if (at >= name.length || (!hasQualifiers && !depth && name.startsWith('::{lambda', at)))
+      break;
+    const step = bracketStep(name, at);
+    depth = Math.max(0, depth + step);
+    inParameters = inParameters && depth > 0;
+    if (!inParameters)
+      text += name[at];
+    if (step > 0 && depth === 1 && name[at] === '(' && name[at + 1] !== ')') {
+      inParameters = true;
+      text += '...';
+    }
   }
-  const room = limit - 3, head = Math.floor(room * 2 / 3);
-  return text.length > limit ? `${text.slice(0, head)}...${text.slice(text.length - (room - head))}` : text;
+  return text;
+};
+
+// Ever shorter forms of a name, the whole one first; by name.
+const FORMS = new Map();
+const formsOf = name => {
+  let forms = FORMS.get(name);
+  if (forms)
+    return forms;
+  forms = [name, plainName(name, true) || name];
+  const bare = plainName(name, false) || forms[1];
+  forms.push(bare);
+  for (let depth = Math.min(outerName(bare, 0).largest, DEPTH_MAX) - 1; depth >= 0; depth--)
+    forms.push(outerName(bare, depth).text);
+  FORMS.set(name, forms);
+  return forms;
+};
+
+// The longest form of a name that fits, or else the shortest form.
+const fittingName = (name, fits) => (fits(name) ? name : formsOf(name).find(fits) || formsOf(name).at(-1));
+
+// A name, its head and its end, without its middle.
+const withoutMiddle = (name, length, dots = '...') => {
+  const head = Math.floor(length * 2 / 3);
+  return name.slice(0, head) + dots + name.slice(name.length - (length - head));
+};
+
+// The arguments of a template have the room that "name<...>" leaves: the next longer form; '': the form has no room.
+const withArguments = (name, form) => (form === formsOf(name).at(-1) && /<\.\.\.>(\(\.\.\.\))?$/.test(form) ? formsOf(name).at(-2) : '');
+
+// Same as text_append_short_name() in lib/text/short_name.c.
+const shortName = (name, limit = NAME_LIMIT) => {
+  const form = fittingName(name, text => text.length <= limit), longer = form !== name && form.length <= limit ? withArguments(name, form) : '';
+  return longer ? `${longer.slice(0, limit - 3)}...` : form.length > limit ? withoutMiddle(form, limit - 3) : form;
 };
 
 // In a narrow column, a name keeps its end, which distinguishes the kernels of a family; a template is reduced to its

@@ -294,7 +294,7 @@ class Timeline {
     if (width < 3 * this.pen.rem)
       return;
     const name = row.kind === Track.JOBS ? `${raw[6]}` : this.names.npu.functions[raw[7]].name;
-    const text = this.pen.shorten(isSum ? `${grouped(raw[2])} × ${name}` : name, width - 2 * PADDING);
+    const text = isSum ? this.pen.shorten(`${grouped(raw[2])} × ${name}`, width - 2 * PADDING) : this.pen.shortenName(name, width - 2 * PADDING);
     const isLight = isSum || (row.kind === Track.JOBS && raw[4] > raw[5]);
     context.fillStyle = isLight ? this.ink : inkOn(colourOf(track.colour));
     context.fillText(text, left + PADDING, top + this.lane / 2);
