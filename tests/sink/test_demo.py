@@ -216,7 +216,7 @@ def the_page_has_every_view(window):
     equal(shown, sorted(stalls, key=lambda name: -stalls[name]), 'kernels')
     reader.view('Table')
     reader.choose('table-group', 'kernel')
-    rows = dict(reader.evaluate('[...document.querySelectorAll("#table-body tbody tr")].map(row => [row.cells[0].title, '
+    rows = dict(reader.evaluate('[...document.querySelectorAll("#table-body tr.pick")].map(row => [row.cells[0].title, '
                                 'Number(row.cells[2].title.replace(/,/g, ""))])'))
     equal(rows, stalls, 'stalls of kernels')
     reader.view('NPU')
@@ -225,6 +225,45 @@ def the_page_has_every_view(window):
     jobs = re.search(r'^jobs: (\d+) done, (\d+) aborted', said, re.M)
     if jobs:
         equal((figures['jobs done'], figures.get('aborted', '0')), (f'{int(jobs.group(1)):,}', jobs.group(2)), 'jobs')
+    equal(window.wrong(), [], 'errors')
+
+
+TABLE_ROWS = '''[...document.querySelectorAll("#table-body tbody tr")].map(row =>
+  [row.className.split(" ")[0], row.cells[0].title, Number(row.cells[2].dataset.value)])'''
+
+
+def the_table_has_classes(window):
+    """Kernels below their class, the largest first and other kernels last, with the sums of sink csv."""
+    pathlib.Path('other.rules').write_text('class other: *multi_tensor_apply*\n', encoding='utf-8')
+    iaprof('-q', '--rules', 'other.rules', '-k', 'csv:output=classes.csv', '-k', 'flamegraph:output=classes.html', capture=DECODER)
+    kernels, classes = collections.Counter(), collections.Counter()
+    with open('classes.csv', newline='', encoding='utf-8') as file:
+        for row in csv.DictReader(file):
+            if row['value_type'] == 'gpu-time' and ';-;' in row['stack']:
+                name = row['stack'].split(';-;')[1].split(';')[0].removesuffix('_[G]')
+                kernels[row['kernel_class'], name] += int(row['value'])
+                classes[row['kernel_class']] += int(row['value'])
+    expected = []
+    for name, value in sorted(classes.items(), key=lambda item: (item[0] == 'other', -item[1])):
+        expected += [['class', name, value], *(['pick', kernel, part] for (own, kernel), part in kernels.most_common() if own == name)]
+    assert expected[-2] == ['class', 'other', max(classes.values())], expected
+    reader = Reader(window, 'classes.html', '#view=table&group=kernel')
+    equal(reader.evaluate(TABLE_ROWS), expected, 'rows')
+    first = sum(own == expected[0][1] for own, _ in kernels)
+    reader.click_on('#table-body tr.class button')
+    equal(reader.evaluate(TABLE_ROWS), expected[:1] + expected[1 + first:], 'folded')
+    equal(reader.evaluate('document.activeElement.getAttribute("aria-expanded")'), 'false', 'the focus stays')
+    reader.click_on('#table-body tr.class button')
+    equal(reader.evaluate(TABLE_ROWS), expected, 'unfolded')
+    # Arrow keys go from one class to the next.
+    reader.evaluate(f'document.querySelectorAll("#table-body tr.pick")[{first - 1}].click()')
+    reader.evaluate('document.querySelector("#table-body tr.sel").focus()')
+    window.press('ArrowDown')
+    reader.drawn()
+    equal(reader.evaluate('document.querySelector("#table-body tr.sel td").title'), expected[first + 2][1], 'the next class')
+    reader.type_into('table-filter', 'matrix')
+    at = next(i for i, row in enumerate(expected) if row[1] == 'matrix product')
+    equal(reader.evaluate(TABLE_ROWS), expected[at:at + 1 + sum(own == 'matrix product' for own, _ in kernels)], 'a class was looked for')
     equal(window.wrong(), [], 'errors')
 
 
@@ -286,7 +325,7 @@ def the_decoder_copies_its_cache():
 CASES = (the_answer_names_what_is_slow, stalls_follow_the_code, exports_have_classes, stacks_are_complete, pprof_has_the_same_totals,
          flamegraph_pl_draws_it, others_read_it,
          the_decoder_copies_its_cache)
-PAGE_CASES = (the_fix_is_seen, the_page_has_every_view)
+PAGE_CASES = (the_fix_is_seen, the_page_has_every_view, the_table_has_classes)
 WINDOW = 1280, 800
 
 

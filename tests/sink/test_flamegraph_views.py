@@ -92,6 +92,10 @@ def tables_have_groups(window):
                            'Math.round(parseFloat(part.style.width))])]))')
     equal(bars['k1'], [['Data dependency', 78], ['Issuing', 22]], 'reasons of a kernel')
     equal(bars['main'], [['Data dependency', 70], ['Send queue', 10], ['Issuing', 20]], 'reasons below a function')
+    # A function that a kernel calls is a part of the kernel.
+    called = [(0, 60, [Frame('a', PROGRAM, pid=1), Frame('-', SEPARATOR), Frame('k1', FUNCTION), Frame('division', FUNCTION)]),
+              (0, 40, [Frame('a', PROGRAM, pid=1), Frame('-', SEPARATOR), Frame('k1', FUNCTION)])]
+    equal(rows_of(Reader(window, make_page([COUNT], called), '#view=table&group=kernel')), {'k1': [100, 100]}, 'kernels alone')
 
 
 def cells_of_sandwich(reader):

@@ -1,6 +1,8 @@
 // The answer: where device time goes, and why. It is derived from stacks, and from the instructions and lines in the
 // profile; unknown facts are omitted.
 
+const OTHER_CLASS = 'other'; // of kernels that no rule knows
+
 const DOMINATES = 0.05; // of device time: a smaller share is not a bottleneck
 
 // See lib/stacks/profile_summary.c.
@@ -75,13 +77,13 @@ class Analysis {
   get classes() {
     const classes = new Map();
     for (const { frame, total, mix } of this.sorted) {
-      const name = this.frames.classes[frame] || 'other';
+      const name = this.frames.classes[frame] || OTHER_CLASS;
       const known = classes.get(name) || { name, total: 0, mix: new Float64Array(REASONS.length) };
       known.total += total;
       mix.forEach((value, slot) => { known.mix[slot] += value; });
       classes.set(name, known);
     }
-    const isOther = ({ name }) => name === 'other';
+    const isOther = ({ name }) => name === OTHER_CLASS;
     const sorted = [...classes.values()].sort((a, b) => isOther(a) - isOther(b) || b.total - a.total);
     return sorted.every(isOther) ? [] : sorted;
   }

@@ -267,6 +267,21 @@ class Model {
     return this.during({ libraries: 'yes' }, () => this.values(...options));
   }
 
+  // Names of device functions that no other device function calls.
+  get kernelNames() {
+    if (!this.foundKernels) {
+      const { tree, frames } = this, isInside = new Uint8Array(tree.parent.length);
+      this.foundKernels = new Set();
+      for (let node = 1; node < isInside.length; node++) {
+        const isDevice = frames.kind[tree.frame[node]] === Kind.DEVICE_FUNCTION;
+        if (isDevice && !isInside[tree.parent[node]])
+          this.foundKernels.add(frames.names[tree.frame[node]]);
+        isInside[node] = isDevice || isInside[tree.parent[node]];
+      }
+    }
+    return this.foundKernels;
+  }
+
   isLibrary(frame) { return frame >= 0 && isLibraryCode(this.frames, frame); }
 
   // Whether there is code of libraries and frameworks that the flame graph folds by default.

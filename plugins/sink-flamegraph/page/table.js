@@ -17,6 +17,7 @@ class TableView {
   constructor(app) {
     this.app = app;
     this.most = TABLE_ROWS;
+    this.folded = new Set(); // names of classes
     const select = element('table-group');
     for (const [key, name] of Object.entries(GROUPINGS))
       select.add(new Option(name, key));
@@ -33,7 +34,7 @@ class TableView {
         const line = frames.line[frame];
         return line && frames.files[frame] ? `${baseName(frames.files[frame])}:${line}` : '';
       }
-      case 'kernel': return kind === Kind.DEVICE_FUNCTION ? frames.names[frame] : '';
+      case 'kernel': return kind === Kind.DEVICE_FUNCTION && this.app.model.kernelNames.has(frames.names[frame]) ? frames.names[frame] : '';
       case 'module': return kind === Kind.DEVICE_LINE || kind === Kind.DEVICE_INSTRUCTION || kind === Kind.STALL_REASON ? ''
         : kind === Kind.DEVICE_FUNCTION ? '[GPU code]' : frames.modules[frame] ? baseName(frames.modules[frame]) : '';
       case 'reason': return kind === Kind.STALL_REASON ? this.app.model.frameName(frame) : '';
@@ -192,13 +193,32 @@ class TableView {
         : (a, b) => b[sort] - a[sort] || b.total - a.total;
   }
 
+  // Kernels by class in the same order, the class without a rule last; null: no class is known.
+  sectionsOf(rows, sort) {
+    const { classes } = this.app.model.frames, sections = new Map();
+    if (this.app.state.get('group') !== 'kernel' || !this.rows.some(row => classes[row.frame]))
+      return null;
+    for (const row of rows) {
+      const name = classes[row.frame] || OTHER_CLASS;
+      const section = sections.get(name) || { name, rows: [], self: 0, total: 0, base: 0, change: 0, mix: null };
+      sections.set(name, section);
+      section.rows.push(row);
+      for (const key of ['self', 'total', 'base', 'change'])
+        section[key] += row[key] || 0;
+      if (row.mix)
+        section.mix = row.mix.map((value, slot) => value + (section.mix ? section.mix[slot] : 0));
+    }
+    const isOther = ({ name }) => name === OTHER_CLASS, compare = this.compareRows(sort === 'use' ? 'total' : sort);
+    return [...sections.values()].sort((a, b) => isOther(a) - isOther(b) || compare(a, b));
+  }
+
   fill() {
     const { model, state } = this.app, whole = this.values.total[0];
     const filter = element('table-filter').value.toLowerCase();
     const sorts = ['name', 'self', 'total', ...(this.before ? ['change'] : []), ...(this.fullest ? ['use'] : [])];
     const sort = sorts.includes(state.get('sort')) ? state.get('sort') : 'self';
-    const { expression, found } = this.app;
-    const rows = this.rows.filter(row => (!filter || row.name.toLowerCase().includes(filter)) &&
+    const { expression, found } = this.app, group = state.get('group');
+    const rows = this.rows.filter(row => (!filter || `${row.name} ${group === 'kernel' ? model.frames.classes[row.frame] || OTHER_CLASS : ''}`.toLowerCase().includes(filter)) &&
       (!expression || found[row.frame] || expression.test(row.name)));
     this.found = rows.length;
     rows.sort(this.compareRows(sort));
@@ -217,15 +237,18 @@ class TableView {
       cell.append(button);
       return cell;
     }));
+    const sections = this.sectionsOf(rows, sort);
+    const shown = sections ? sections.flatMap(section => [section, ...(this.folded.has(section.name) ? [] : section.rows)]) : rows;
     const chosen = rows.find(row => row.key === state.get('name')) || this.rows.find(row => row.key === state.get('name'))
-      || rows[0];
-    const body = make('tbody', {}, ...rows.slice(0, this.most).map(row => this.rowOf(row, whole, row === chosen)));
+      || (sections && rows.length ? sections[0].rows[0] : rows[0]);
+    const body = make('tbody', {}, ...shown.slice(0, this.most).map(row => (row.rows ? this.headingOf(row, whole)
+      : this.rowOf(row, whole, row === chosen))));
     element('table-body').replaceChildren(make('thead', {}, head), body);
     element('table-body').classList.toggle('has-use', Boolean(this.fullest));
     element('table-more').textContent = rows.length ? '' : filter || expression
       ? `Nothing matches “${filter || state.get('search')}”.` : 'No samples.';
-    if (rows.length > this.most) {
-      const button = make('button', { type: 'button', className: 'btn', textContent: `${manyText(rows.length - this.most,
+    if (shown.length > this.most) {
+      const button = make('button', { type: 'button', className: 'btn', textContent: `${manyText(shown.length - this.most,
         'more row')}` });
       button.addEventListener('click', () => {
         this.most *= 5;
@@ -245,24 +268,56 @@ class TableView {
       exactText(total, model.unit)}, ${compare.growthText(base, total)}`, textContent: compare.changeText(base, total) });
   }
 
+  // The cells that a kernel and its class have.
+  amountsOf(row, whole) {
+    const { model } = this.app, number = value => amountCell(value, whole, model.unit);
+    return [number(row.self), number(row.total), this.before && this.changeCell(row),
+      this.fullest && make('td', { className: 'n', textContent: row.use ? useText({ part: row.use }) : '' }),
+      ...(model.isDevice ? [make('td', { className: 'mixcell' }, row.mix ? mixBar(row.mix) : '')] : [])];
+  }
+
+  // A name without brackets keeps its end, which distinguishes the kernels of a family.
+  nameOf(row) {
+    const isKernel = this.groupOfRow(row) === 'gpu', where = this.whereOf(row);
+    const name = shortName((isKernel && plainName(row.name, false)) || row.name);
+    return !where && isKernel && !/[<(]/.test(name) ? [nameWithEnd('span', row.name)]
+      : [name, ' ', make('small', { textContent: where })];
+  }
+
+  // A class and the sums of its kernels; a click folds them.
+  headingOf(section, whole) {
+    const isFolded = this.folded.has(section.name);
+    const button = make('button', { type: 'button', 'aria-expanded': String(!isFolded) }, make('i', { textContent: isFolded ? '▸' : '▾' }),
+      section.name, ' ', make('small', { textContent: manyText(section.rows.length, 'kernel') }));
+    button.addEventListener('click', () => {
+      if (!this.folded.delete(section.name))
+        this.folded.add(section.name);
+      this.fill();
+      [...element('table-body').querySelectorAll('tr.class')].find(row => row.dataset.name === section.name).querySelector('button').focus();
+    });
+    const made = make('tr', { className: 'class' }, make('td', { className: 'name', title: section.name }, button), ...this.amountsOf(section, whole));
+    made.dataset.name = section.name;
+    return made;
+  }
+
   rowOf(row, whole, isChosen) {
     const { model } = this.app;
     const swatch = make('i', { className: 'swatch' });
     swatch.style.background = `var(--frame-${this.groupOfRow(row)})`;
     if (this.app.state.get('group') === 'reason')
       swatch.style.background = `var(--reason-${slotOf(model.frames.names[row.frame])})`;
-    const number = value => amountCell(value, whole, model.unit);
     const made = make('tr', { className: isChosen ? 'pick sel' : 'pick', tabIndex: isChosen ? 0 : -1 },
-      make('td', { className: 'name', title: row.name }, swatch, row.name, ' ', make('small', { textContent: this.whereOf(row) })),
-      number(row.self), number(row.total), this.before && this.changeCell(row),
-      this.fullest && make('td', { className: 'n', textContent: row.use ? useText({ part: row.use }) : '' }),
-      ...(model.isDevice ? [make('td', { className: 'mixcell' }, row.mix ? mixBar(row.mix) : '')] : []));
+      make('td', { className: 'name', title: row.name }, swatch, ...this.nameOf(row)),
+      ...this.amountsOf(row, whole));
     made.setAttribute('aria-selected', String(isChosen));
     const choose = () => this.app.state.set({ name: row.key }, true);
     made.addEventListener('click', choose);
     made.addEventListener('dblclick', () => this.groupOfRow(row) === 'gpu' && this.app.openCode({ kernel: row.name }));
     made.addEventListener('keydown', event => {
-      const other = { ArrowDown: made.nextSibling, ArrowUp: made.previousSibling }[event.key];
+      const side = { ArrowDown: 'nextSibling', ArrowUp: 'previousSibling' }[event.key];
+      let other = side && made[side];
+      while (other && !other.classList.contains('pick'))
+        other = other[side];
       if (event.key === 'Enter' || event.key === ' ')
         choose();
       else if (other)
@@ -321,7 +376,7 @@ class Sandwich {
   show(row, groupOfFrame, values) {
     this.row = row;
     this.unfolded = new Set();
-    element('sandwich-title').textContent = row ? row.name : '';
+    Object.assign(element('sandwich-title'), row ? { textContent: shortName(row.name), title: row.name } : { textContent: '', title: '' });
     element('sandwich-code').hidden = !row || !this.app.code || this.app.table.groupOfRow(row) !== 'gpu';
     element('sandwich-note').textContent = row ? `${shareText(row.total, values.total[0])} total, ` +
       `${shareText(row.self, values.total[0])} self${values === this.app.table.before ? ', only in the baseline' : ''}` : '';
@@ -425,7 +480,7 @@ class Sandwich {
     pen.box(0, middle - high, pen.width, high - 1, pen.accent, 3);
     pen.setFont(12, 650);
     pen.context.fillStyle = inkOn(pen.accent);
-    pen.write(this.row.name, 7, middle - high / 2, pen.width - 14);
+    pen.writeName(this.row.name, 7, middle - high / 2, pen.width - 14);
     pen.setFont(11);
     pen.context.fillStyle = pen.text3;
     if (!this.below(this.callees).length)
@@ -478,7 +533,7 @@ class Sandwich {
       [right] = chip;
     }
     pen.setFont(12);
-    pen.write(cell.more || this.app.model.frameName(frame), x + 6, y + h / 2, right - x - 10);
+    pen.writeName(cell.more || this.app.model.frameName(frame), x + 6, y + h / 2, right - x - 10);
   }
 
   cellAt(event) {
@@ -490,7 +545,7 @@ class Sandwich {
     const { model } = this.app, share = value => `${shareText(value, this.row.total)} (${exactText(value, model.unit)})`;
     return { title: cell.more || model.frameName(cell.frame), sub: cell.more ? '' : [model.placeOf(cell.frame),
       cell.folded > 1 ? `${cell.folded} functions, one calling the next` : ''].filter(Boolean).join(', '), lines: [
-      [`Of ${this.row.name}`, share(cell.value)],
-      ...(cell.parts || []).slice(0, 5).map(part => [model.frameName(part.frame), share(part.value)])] };
+      [`Of ${shortName(this.row.name, TIP_NAME)}`, share(cell.value)],
+      ...(cell.parts || []).slice(0, 5).map(part => [shortName(model.frameName(part.frame), TIP_NAME), share(part.value)])] };
   }
 }
