@@ -12,6 +12,11 @@ uint32_t different_frames_line(const struct different_frames *frames, const stru
 	return frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !frames->lines ? 0 : frame->line;
 }
 
+const char *different_frames_class(const struct different_frames *frames, const struct iaprof_frame *frame)
+{
+	return frames->has_classes ? frame->kernel_class : NULL;
+}
+
 static uint64_t hash_of_frame(const struct different_frames *frames, const struct iaprof_frame *frame)
 {
 	const uint64_t parts[] = { (uint64_t)frame->kind << 32 | frame->pid,
@@ -42,7 +47,8 @@ bool different_frames_make(struct different_frames *frames, const struct iaprof_
 	struct item_index index = { 0 };
 	*frames = (struct different_frames){ .items = calloc(profile->frame_count + 1, sizeof *frames->items),
 					     .numbers = calloc(profile->frame_count + 1, sizeof *frames->numbers),
-					     .lines = options->lines };
+					     .lines = options->lines,
+					     .has_classes = profile->frame_size >= sizeof(struct iaprof_frame) };
 	bool good = frames->items && frames->numbers;
 	for (uint32_t id = 0; good && id < profile->frame_count; id++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, id);

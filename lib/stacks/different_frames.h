@@ -15,6 +15,7 @@ struct different_frames {
 	const struct iaprof_frame **items; /* the profile's frames; valid for the lifetime of the profile */
 	size_t count;
 	bool lines;        /* the options distinguish source lines */
+	bool has_classes;  /* the profile's frames have classes of kernels */
 	uint32_t *numbers; /* by frame id: position in items; FRAME_IS_HIDDEN: the options hide the frame */
 };
 
@@ -27,3 +28,6 @@ void different_frames_free(struct different_frames *frames);
  * Returns the source line of one of them; 0 if it has none, or several, as device functions have one per instruction.
  */
 uint32_t different_frames_line(const struct different_frames *frames, const struct iaprof_frame *frame);
+
+/* Returns the class of a GPU kernel by the rules of the run; NULL: none. */
+const char *different_frames_class(const struct different_frames *frames, const struct iaprof_frame *frame);

@@ -109,7 +109,7 @@ static void add_other_kernels(struct making *making)
 	for (size_t i = 0; i < classes->count; i++)
 		rest -= classes->items[i].value < rest ? classes->items[i].value : rest;
 	if (classes->count && rest)
-		making->failed |= !array_push(classes, ((struct summary_part){ "other", rest }));
+		making->failed |= !array_push(classes, ((struct summary_part){ SUMMARY_OTHER_CLASS, rest }));
 }
 
 /* The parts of a stack; each may be NULL. */

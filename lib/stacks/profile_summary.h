@@ -60,6 +60,8 @@ struct summary_copy {
 	const struct iaprof_frame *launch; /* the frame of the program that has most of their time; NULL not known */
 	uint64_t launch_time;
 };
+/* What kernels without a class are called beside classes. */
+#define SUMMARY_OTHER_CLASS "other"
 /* Limit on parts with names of their own, on ranks and kinds of copies. */
 #define SUMMARY_PARTS_MAX 64u
 typedef ARRAY(struct summary_part) summary_parts;

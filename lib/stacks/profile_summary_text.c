@@ -167,18 +167,50 @@ static void append_cause(struct text *text, const struct profile_summary *summar
 		text_append_format(text, "  What to try: %s\n", advice);
 }
 
+#define FUNCTIONS_SHOWN 5u
+
+/* Appends those of the largest functions that are of a class, NULL: all, and their shares. Returns how many. */
+static size_t append_some(struct text *text, const struct profile_summary *summary, const char *class,
+			  const char *before)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < summary->functions.count && i < FUNCTIONS_SHOWN; i++) {
+		const struct summary_function *function = &summary->functions.items[i];
+		if (class && strcmp(function->kernel_class ?: SUMMARY_OTHER_CLASS, class) != 0)
+			continue;
+		text_append_string(text, count++ ? ", " : before);
+		append_function(text, function->frame);
+		text_append_string(text, " ");
+		append_share(text, function->value, summary->value);
+	}
+	return count;
+}
+
 /* Appends the largest functions and their shares, on one line. */
 static void append_functions(struct text *text, const struct profile_summary *summary)
 {
-	for (size_t i = 0; i < summary->functions.count && i < 5; i++) {
-		text_append_string(text, i ? ", " : ": ");
-		append_function(text, summary->functions.items[i].frame);
-		text_append_string(text, " ");
-		append_share(text, summary->functions.items[i].value, summary->value);
-	}
-	if (summary->functions.count > 5)
-		text_append_format(text, ", %zu more", summary->functions.count - 5);
+	append_some(text, summary, NULL, ": ");
+	if (summary->functions.count > FUNCTIONS_SHOWN)
+		text_append_format(text, ", %zu more", summary->functions.count - FUNCTIONS_SHOWN);
 	text_append_string(text, "\n");
+}
+
+/* Appends the largest kernels, a line for each class that has one. */
+static void append_kernels(struct text *text, const struct profile_summary *summary)
+{
+	text_append_string(text, ":\n");
+	for (size_t i = 0; i < summary->kernel_classes.count; i++) {
+		struct text class = { 0 };
+		text_append_string(&class, "  ");
+		text_append_name(&class, summary->kernel_classes.items[i].name);
+		text_append_string(&class, ": ");
+		if (append_some(text, summary, summary->kernel_classes.items[i].name, text_string(&class)))
+			text_append_string(text, "\n");
+		text->failed |= class.failed;
+		text_free(&class);
+	}
+	if (summary->functions.count > FUNCTIONS_SHOWN)
+		text_append_format(text, "  %zu more\n", summary->functions.count - FUNCTIONS_SHOWN);
 }
 
 /* Appends the largest parts and their shares. */
@@ -374,7 +406,7 @@ static void append_device(struct text *text, const struct profile_summary *summa
 		append_type(text, summary);
 	}
 	text_append_string(text, " by kernel");
-	append_functions(text, summary);
+	(summary->kernel_classes.count ? append_kernels : append_functions)(text, summary);
 	append_share(text, summary->stalled, summary->value);
 	text_append_string(text, " stalled, ");
 	if (summary->unsampled) {

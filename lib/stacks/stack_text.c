@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/saturating.h"
 #include "text/printable.h"
 
@@ -178,11 +179,40 @@ bool stack_text_frame_is_hidden(const struct iaprof_frame *frame, const struct s
 	return !options->lines && (frame->flags & IAPROF_FRAME_INLINED) && !is_on_device(frame->kind);
 }
 
+/* Returns by frame id whether it is the outermost device function of a stack; NULL: out of memory. */
+static bool *kernels_find(const struct iaprof_profile *profile)
+{
+	bool *kernels = calloc(profile->frame_count + 1, sizeof *kernels);
+	for (uint32_t i = 0; kernels && i < profile->stack_count; i++) {
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, i);
+		uint32_t k = 0;
+		while (k < stack->frame_count &&
+		       iaprof_profile_frame(profile, stack->frames[k])->kind != IAPROF_FRAME_DEVICE_FUNCTION)
+			k++;
+		if (k < stack->frame_count)
+			kernels[stack->frames[k]] = true;
+	}
+	return kernels;
+}
+
+/* Appends the class of a GPU kernel as a frame before it. */
+static void append_class(struct text *text, const char *class, const struct iaprof_frame *kernel,
+			 const struct stack_text_options *options)
+{
+	const struct iaprof_frame frame = { .name = class, .kind = kernel->kind };
+	const struct stack_text_options plain = { .annotate = options->annotate };
+	if (class) {
+		stack_text_append_frame(text, &frame, &plain);
+		text_append_string(text, ";");
+	}
+}
+
 static int frames_make(struct stack_rows *rows, const struct iaprof_profile *profile,
 		       const struct stack_text_options *options)
 {
+	CLEANUP_FREE bool *kernels = options->classes ? kernels_find(profile) : NULL;
 	rows->frames = calloc(profile->frame_count + 1, sizeof *rows->frames);
-	if (!rows->frames)
+	if (!rows->frames || (options->classes && !kernels))
 		return -ENOMEM;
 	for (size_t i = 0; i < profile->frame_count; i++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(profile, (uint32_t)i);
@@ -191,6 +221,8 @@ static int frames_make(struct stack_rows *rows, const struct iaprof_profile *pro
 		made->hidden = stack_text_frame_is_hidden(frame, options);
 		if (made->hidden)
 			continue;
+		if (kernels && kernels[i])
+			append_class(&rows->texts, iaprof_profile_kernel_class(profile, (uint32_t)i), frame, options);
 		stack_text_append_frame(&rows->texts, frame, options);
 		made->length = (uint32_t)(rows->texts.size - made->offset);
 		if (frame->kind == IAPROF_FRAME_PROCESS && frame->pid)

@@ -27,6 +27,7 @@ struct stack_text_options {
 	uint64_t
 		blame; /* enum stack_text_blame: PRODUCER: "<- load a.cl:12", the instruction waited for, as its leaf */
 	bool spans;    /* stacks of different spans are not merged */
+	bool classes;  /* the class of a GPU kernel as the frame above it */
 };
 
 /* Row of an option table that sets the choice of threads, a uint64_t MEMBER of the instance struct TYPE. */

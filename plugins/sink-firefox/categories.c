@@ -64,22 +64,29 @@ uint32_t category_of(const struct iaprof_frame *frame)
 	}
 }
 
-static void append_category(struct text *text, const char *before, const char *name, const char *color)
+/* classes: NULL: no subcategories. */
+static void append_category(struct text *text, const char *before, const char *name, const char *color,
+			    const struct string_table *classes)
 {
-	text_append_format(text, "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}", before, name,
+	text_append_format(text, "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"", before, name,
 			   color);
+	for (uint32_t i = 0; classes && i < classes->entries.count; i++) {
+		text_append_string(text, ",");
+		text_append_json(text, string_table_text(classes, i + 1));
+	}
+	text_append_string(text, "]}");
 }
 
-void categories_append(struct text *text, const struct iaprof_profile *profile)
+void categories_append(struct text *text, const struct iaprof_profile *profile, const struct string_table *classes)
 {
 	uint32_t kind = device_kind_of_profile(profile);
 	text_append_string(text, "[");
 	for (uint32_t i = 0; i < CATEGORY_COUNT; i++)
 		append_category(text, i ? "," : "",
 				i == CATEGORY_DEVICE && kind ? device_kind_word(kind) : categories[i].name,
-				categories[i].color);
+				categories[i].color, i == CATEGORY_DEVICE ? classes : NULL);
 	for (uint32_t i = IAPROF_STALL_DATA; i < STALL_CLASS_COUNT; i++)
 		append_category(text, ",", i == IAPROF_STALL_OTHER ? "Other stall" : stall_classes[i].label,
-				stall_colors[i]);
+				stall_colors[i], NULL);
 	text_append_string(text, "]");
 }

@@ -4,6 +4,7 @@
 
 #include <iaprof/profile.h>
 
+#include "base/string_table.h"
 #include "text/text.h"
 
 /* Frames of this category have that of their caller. */
@@ -14,5 +15,8 @@
 
 uint32_t category_of(const struct iaprof_frame *frame);
 
-/* Appends the list of categories, as in the profile's metadata. That of device code is named by the kind of device. */
-void categories_append(struct text *text, const struct iaprof_profile *profile);
+/*
+ * Appends the list of categories, as in the profile's metadata. That of device code is named by the kind of device, and
+ * the classes of kernels are its subcategories behind the first one, by their ids.
+ */
+void categories_append(struct text *text, const struct iaprof_profile *profile, const struct string_table *classes);

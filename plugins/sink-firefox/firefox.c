@@ -99,7 +99,7 @@ static void append_chosen(struct text *text, const struct threads *threads)
 }
 
 static void append_meta(struct text *text, const struct firefox *firefox, const struct iaprof_profile *profile,
-			const struct threads *threads)
+			const struct threads *threads, const struct tables *tables)
 {
 	uint64_t length = profile->end > profile->begin ? profile->end - profile->begin : 0;
 	text_append_string(text, "\"meta\":{\"product\":");
@@ -119,7 +119,7 @@ static void append_meta(struct text *text, const struct firefox *firefox, const 
 				 "\"keepProfileThreadOrder\":true,\n"
 				 "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},"
 				 "\"markerSchema\":[],\n\"categories\":");
-	categories_append(text, profile);
+	categories_append(text, profile, &tables->classes);
 	append_chosen(text, threads);
 	append_extra(text, profile);
 	text_append_string(text, "}");
@@ -199,7 +199,7 @@ static void append_file(struct text *text, const struct firefox *firefox, const 
 			const struct threads *threads, struct tables *tables)
 {
 	text_append_string(text, "{");
-	append_meta(text, firefox, profile, threads);
+	append_meta(text, firefox, profile, threads, tables);
 	text_append_string(text, ",\n\"threads\":");
 	threads_append(threads, tables, text);
 	text_append_string(text, ",\n\"libs\":");

@@ -62,10 +62,14 @@ bool tables_make(struct tables *tables, const struct iaprof_profile *profile, co
 	*tables = (struct tables){ .profile = profile };
 	tables->failed = !different_frames_make(&tables->frames, profile, options);
 	tables->functions_of = calloc(tables->frames.count + 1, sizeof *tables->functions_of);
+	tables->classes_of = calloc(tables->frames.count + 1, sizeof *tables->classes_of);
 	tables->stacks_of = calloc(profile->stack_count + 1, sizeof *tables->stacks_of);
-	tables->failed |= !tables->functions_of || !tables->stacks_of;
-	for (size_t i = 0; !tables->failed && i < tables->frames.count; i++)
+	tables->failed |= !tables->functions_of || !tables->classes_of || !tables->stacks_of;
+	for (size_t i = 0; !tables->failed && i < tables->frames.count; i++) {
+		const char *class = different_frames_class(&tables->frames, tables->frames.items[i]);
 		tables->functions_of[i] = intern_function(tables, tables->frames.items[i]);
+		tables->classes_of[i] = class ? intern(tables, &tables->classes, class, strlen(class)) : 0;
+	}
 	return !tables->failed;
 }
 
@@ -77,7 +81,9 @@ void tables_free(struct tables *tables)
 	string_table_free(&tables->sources);
 	string_table_free(&tables->functions);
 	string_table_free(&tables->stacks);
+	string_table_free(&tables->classes);
 	free(tables->functions_of);
+	free(tables->classes_of);
 	free(tables->stacks_of);
 }
 
@@ -173,7 +179,9 @@ static void append_frames(const struct tables *tables, struct text *text)
 	APPEND_COLUMN(text, "inlineDepth", count,
 		      append_unsigned(text, i, (frames[i]->flags & IAPROF_FRAME_INLINED) != 0));
 	APPEND_COLUMN(text, "category", count, append_index(text, i, CATEGORY(i), "null"));
-	APPEND_COLUMN(text, "subcategory", count, append_index(text, i, CATEGORY(i) != 0, "null"));
+	/* The first one is "Other". */
+	APPEND_COLUMN(text, "subcategory", count,
+		      append_index(text, i, CATEGORY(i) ? tables->classes_of[i] + 1 : 0, "null"));
 	APPEND_COLUMN(text, "func", count, append_unsigned(text, i, tables->functions_of[i] - 1));
 	append_constant(text, "nativeSymbol", count, "null");
 	append_constant(text, "innerWindowID", count, "0");

@@ -19,7 +19,9 @@ struct tables {
 	struct string_table sources;   /* text ids of source files */
 	struct string_table functions; /* struct table_function */
 	struct string_table stacks;    /* struct table_stack */
+	struct string_table classes;   /* of GPU kernels */
 	uint32_t *functions_of;        /* ids, by frame of frames */
+	uint32_t *classes_of;          /* the same; 0: none */
 	uint32_t *stacks_of;           /* ids, by stack of the profile; 0: not looked up */
 	bool failed;
 };

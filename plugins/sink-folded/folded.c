@@ -21,6 +21,8 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct folded, value, STRING, "value", NULL,
 		      "Write only this value type, such as cpu; by default one file per value type"),
 	STACK_TEXT_OPTIONS(struct folded, text),
+	IAPROF_OPTION(struct folded, text.classes, BOOL, "classes", "no",
+		      "Show the class of a GPU kernel, such as attention, as the frame above it"),
 };
 
 static int folded_configure(const struct iaprof_host *host, void *instance)

@@ -53,12 +53,19 @@ static void set_bytes(PerfettoTrace__InternedBytes *bytes, uint64_t id, const ch
 	bytes->str = (ProtobufCBinaryData){ .len = size, .data = (uint8_t *)(uintptr_t)text };
 }
 
-/* The path that Perfetto knows as the Linux kernel is /kernel. */
-static const char *file_of(const struct iaprof_frame *frame)
+/*
+ * Appends the file that a frame is in, as the path of its mapping. The path that Perfetto knows as the Linux kernel is
+ * /kernel. GPU kernels are in no file, and frames have no other attribute: theirs is the class, "[kernel class: copy]".
+ */
+static void append_file(struct text *text, const struct writer *writer, const struct iaprof_frame *frame)
 {
-	if (frame->module)
-		return frame->module;
-	return frame->kind == IAPROF_FRAME_LINUX_KERNEL ? "/kernel" : "";
+	const char *class = different_frames_class(writer->frames, frame);
+	text_append_string(text, class ? "[kernel class: " : "");
+	text_append_name(text, class                                      ? class
+			       : frame->module                            ? frame->module
+			       : frame->kind == IAPROF_FRAME_LINUX_KERNEL ? "/kernel"
+									  : "");
+	text_append_string(text, class ? "]" : "");
 }
 
 /* Appends the build id of a file in bytes; nothing if it is unknown. */
@@ -72,18 +79,18 @@ static void build_id_append(const struct iaprof_profile *profile, const char *pa
 	}
 }
 
-static uint64_t intern_file(struct writer *writer, const char *path)
+static uint64_t intern_file(struct writer *writer, const struct iaprof_frame *frame)
 {
 	struct text safe = { 0 }, build_id = { 0 };
 	bool is_new = false;
-	text_append_name(&safe, path);
+	append_file(&safe, writer, frame);
 	uint32_t id = safe.failed ? 0 : string_table_add(&writer->files, text_string(&safe), safe.size, &is_new);
 	if (is_new) {
 		PerfettoTrace__InternedBytes text, id_bytes, *texts = &text, *ids = &id_bytes;
 		PerfettoTrace__Mapping mapping = PERFETTO_TRACE__MAPPING__INIT, *mappings = &mapping;
 		PerfettoTrace__InternedData interned = PERFETTO_TRACE__INTERNED_DATA__INIT;
 		uint64_t path_id = id;
-		build_id_append(writer->profile, path, &build_id);
+		build_id_append(writer->profile, frame->module ?: "", &build_id);
 		set_bytes(&text, id, text_string(&safe), safe.size);
 		set_bytes(&id_bytes, id, build_id.data, build_id.size);
 		mapping.has_iid = true;
@@ -121,7 +128,7 @@ static void intern_frame(struct writer *writer, uint32_t number)
 	/* Frames of several addresses were merged: they are distinguished by their names. */
 	frame.has_iid = frame.has_function_name_id = frame.has_mapping_id = frame.has_rel_pc = true;
 	frame.iid = frame.function_name_id = number + 1;
-	frame.mapping_id = intern_file(writer, file_of(from));
+	frame.mapping_id = intern_file(writer, from);
 	interned.function_names = &texts;
 	interned.n_function_names = 1;
 	interned.frames = &frames;

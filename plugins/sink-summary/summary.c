@@ -91,6 +91,8 @@ static void append_function(struct text *text, const struct profile_summary *sum
 	text_append_string(text, "{\"name\":");
 	frame_name_append_json(text, function->frame);
 	append_place(text, function->frame);
+	if (summary->kernel_classes.count)
+		append_text(text, "class", function->kernel_class ?: SUMMARY_OTHER_CLASS);
 	append_share(text, function->value, summary->value);
 	if (function->samples)
 		append_number(text, "device_samples", function->samples);

@@ -16,8 +16,8 @@ from stacks import Skip, equal
 
 SCHEMA = json.loads(pathlib.Path(__file__).with_name('firefox_profile.schema.json').read_text(encoding='utf-8'))
 
-# name and file of a function, line of a frame, category of the stack
-Shown = collections.namedtuple('Shown', 'name file resource line category')
+# name and file of a function, line of a frame, category of the stack, subcategory of the frame
+Shown = collections.namedtuple('Shown', 'name file resource line category subcategory')
 
 
 def columns(table, name):
@@ -112,7 +112,8 @@ class FirefoxProfile:
                 self.text(functions['name'][function]),
                 None if source is None else self.text(self.shared['sources']['filename'][source]),
                 None if resource == -1 else self.text(self.shared['resourceTable']['name'][resource]),
-                frames['line'][frame], name))
+                frames['line'][frame], name, None if category is None else
+                self.meta['categories'][category]['subcategories'][frames['subcategory'][frame]]))
         return self.stacks[number]
 
     def samples(self, thread):

@@ -13,6 +13,8 @@ import shutil
 import subprocess
 import sys
 
+from firefox_profile import FirefoxProfile
+from perfetto_trace import Trace
 from reader import REASONS, THIN, Reader, run_file
 from stacks import Skip, equal
 from test_pprof import pprof, top
@@ -125,6 +127,24 @@ def exports_have_classes():
             if name:
                 found = top('classes.pb.gz', '-sample_index=gpu-stalls', f'-tagfocus=kernel_class=^{name}$')[1]
                 equal(sum(flat for flat, _ in found.values()), value, f'pprof: {kernel}')
+        iaprof('-q', *options, '-k', 'folded:output=classes.folded,value=gpu-stalls,classes=yes,annotate=no')
+        above = collections.Counter()
+        for line in pathlib.Path('classes.folded').read_text(encoding='utf-8').splitlines():
+            stack, _, number = line.rpartition(' ')
+            source, name, kernel, *_ = stack.split(';-;')[1].split(';')
+            assert source.endswith('.cl'), stack
+            above[kernel, name] += int(number)
+        equal(above, sums, 'folded: class above the kernel')
+        iaprof('-q', *options, '-k', 'perfetto:output=classes.pftrace', '-k', 'firefox:output=classes.json.gz',
+               '-k', 'summary:output=classes.json,format=json')
+        found = {(name, path) for sample in Trace('classes.pftrace').samples for path, name in sample.stack if name in dict(sums.keys())}
+        equal(found, {(kernel, f'[kernel class: {name}]') for kernel, name in sums}, 'perfetto: mappings')
+        profile = FirefoxProfile('classes.json.gz')
+        found = {(frame.name, frame.subcategory) for thread in profile.threads for _, frames, _ in profile.samples(thread)
+                 for frame in frames if frame.category == 'GPU' and frame.name in dict(sums.keys())}
+        equal(found, set(sums), 'firefox: subcategories')
+        summary = json.loads(pathlib.Path('classes.json').read_text(encoding='utf-8'))
+        equal({(kernel['name'], kernel['class']): kernel['value'] for kernel in summary['kernels']}, dict(sums), 'summary')
 
 
 def stacks_are_complete():
@@ -196,7 +216,7 @@ def the_page_has_every_view(window):
         panel = reader.text('panel')
         shown = [' '.join(reader.texts('#panel .lead, #panel section:first-child .say')).replace(THIN, ' ')]
         equal(shown, answer[:1], f'the answer of {value}')
-        for label, text in (line[2:].split(': ', 1) for line in answer if line.startswith('  ')):
+        for label, text in (line[2:].split(': ', 1) for line in answer if re.match('  [A-Z]', line)):
             place = text.rpartition(', ')[2]
             assert label in panel and place.partition(' (')[0] in panel, f'{label}: {text} is not in: {panel}'
         shares = next(line for line in answer if ' by ' in line).partition(': ')[2]

@@ -204,7 +204,20 @@ TEST(kernels_are_added_up_by_class)
 	add_of_class("histogram", NULL, 5);
 	make(stalls);
 	EXPECT(" by class: attention 55.0 %, matrix product 40.0 %, other 5.00 %\n");
+	EXPECT(" by kernel:\n  attention: flash_fwd 30.0 %, paged 25.0 %\n  matrix product: gemm 40.0 %\n"
+	       "  other: histogram 5.00 %\n");
 	ck_assert_uint_eq(summary.kernel_classes.count, 3);
+}
+
+TEST(classes_without_a_large_kernel_have_no_line)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		add_of_class(names[i], "attention", 18);
+	add_of_class("norm", "normalization", 10);
+	make(stalls);
+	EXPECT(" by class: attention 90.0 %, normalization 10.0 %\n");
+	EXPECT(" by kernel:\n  attention: a 18.0 %, b 18.0 %, c 18.0 %, d 18.0 %, e 18.0 %\n  1 more\n");
 }
 
 TEST(a_copy_is_better_avoided)
