@@ -259,11 +259,13 @@ static void take_reason(struct session *session, const struct cuda_reason *recor
 		session->parts |= (uint64_t)1 << record->index;
 		return;
 	}
-	struct iaprof_record_stall_reason reason = { .header = session_header(session, IAPROF_RECORD_STALL_REASON,
-									      sizeof reason),
-						     .id = record->index,
-						     .name = record_batch_text(session->batch, stall_name_of(name)),
-						     .stall_class = stall_class_of(name) };
+	struct iaprof_record_stall_reason reason = {
+		.header = session_header(session, IAPROF_RECORD_STALL_REASON, sizeof reason),
+		.id = record->index,
+		.name = record_batch_text(session->batch, stall_name_of(name)),
+		.flags = stall_waits_for_result(name) ? IAPROF_STALL_REASON_WAITS : 0,
+		.stall_class = stall_class_of(name)
+	};
 	session->reasons[record->index] = reason.name;
 	if (record->index >= session->reason_count)
 		session->reason_count = record->index + 1;

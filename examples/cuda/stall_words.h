@@ -27,6 +27,13 @@ static inline bool is_part_of_a_reason(const char *name)
 	return length > end && !strcmp(name + length - end, STALL_NOT_ISSUED);
 }
 
+/* Whether the instruction waits for the result of another one, which the decoder finds. */
+static inline bool stall_waits_for_result(const char *name)
+{
+	return strcmp(stall_name_of(name), "long_scoreboard") == 0 ||
+	       strcmp(stall_name_of(name), "short_scoreboard") == 0;
+}
+
 /* Meanings: Nsight Compute's documentation, "Warp Stall Reasons". */
 static inline uint32_t stall_class_of(const char *name)
 {
