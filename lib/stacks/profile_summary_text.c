@@ -251,6 +251,8 @@ static void append_idle(struct text *text, const struct profile_summary *summary
 }
 
 #define COPIES_SHOWN 6u
+/* Shorter ones are not worth a line. */
+#define COPY_SHARE 0.001
 
 /* Appends "host to device" of "[copy host to device]". */
 static void append_copy_name(struct text *text, const char *name)
@@ -271,9 +273,14 @@ static void append_copies(struct text *text, const struct profile_summary *summa
 {
 	uint64_t whole = saturating_add(summary->idle, summary->value);
 	const struct summary_copy *copies = summary->copies.items, *slow = NULL;
-	if (!summary->copies.count)
+	/* The longest first. */
+	size_t shown = 0;
+	while (shown < summary->copies.count && shown < COPIES_SHOWN &&
+	       (double)copies[shown].time >= COPY_SHARE * (double)whole)
+		shown++;
+	if (!shown)
 		return;
-	for (size_t i = 0; i < summary->copies.count && i < COPIES_SHOWN; i++) {
+	for (size_t i = 0; i < shown; i++) {
 		text_append_string(text, i ? ", " : "Copies: ");
 		append_copy_name(text, copies[i].name);
 		text_append_format(text, " %s in", quantity_size((double)copies[i].bytes).text);

@@ -8,7 +8,7 @@ const FINDINGS_SHOWN = 12;
 
 const IDLE_DOMINATES = 0.5; // of the time from the first execution to the last
 const UNKNOWN_IDLE = 0.9; // of idle time
-const COPIES_SHOWN = 6;
+const COPIES_SHOWN = 6, COPY_SHARE = 0.001;
 // See lib/stacks/profile_summary_text.c.
 const RANKS_SHOWN = 8, WAITS_FOR_RANK = 0.05;
 
@@ -119,9 +119,10 @@ class Summary {
   // What was copied beside kernels, as shares of the time from the first execution to the last.
   copies() {
     const { app: { model } } = this, { copies } = model, whole = model.idle + this.analysis.whole;
-    if (!copies.length)
+    const long = copies.slice(0, COPIES_SHOWN).filter(({ total }) => total >= COPY_SHARE * whole);
+    if (!long.length)
       return [];
-    const parts = copies.slice(0, COPIES_SHOWN).map(({ name, total, bytes }) =>
+    const parts = long.map(({ name, total, bytes }) =>
       `${name.replace(/^\[(copy )?|\]$/g, '')} ${sizeText(bytes)} in ${timeText(total)} (${shareText(total, whole)} of the time)`);
     const shown = [make('p', { id: 'copies', className: 'say', textContent: `Copies: ${parts.join(', ')}.` })];
     const slow = copies.find(({ name, total }) => name.includes('(pageable)') && total >= DOMINATES * whole);
