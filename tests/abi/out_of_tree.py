@@ -34,9 +34,9 @@ def install(source, build):
 
 
 def run_cases(reason, tools, build, missing=lambda function: None):
-    """Builds in a temporary folder and runs the cases there, as root. reason: why root; missing(case): why it is
-    skipped, or nothing."""
-    if os.getuid():
+    """Builds in a temporary folder and runs the cases there, as root. reason: why root, None if it is not needed;
+    missing(case): why it is skipped, or nothing."""
+    if reason and os.getuid():
         skip(f'not root: {reason}')
     for tool in tools:
         if not shutil.which(tool):

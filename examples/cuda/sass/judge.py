@@ -99,10 +99,105 @@ def decode(dump, sm, instructions):
     return [line.split("\t") for line in out.splitlines()]
 
 
+# Producers: a data flow of the text alone.
+
+VARIABLE = {"LD", "LDG", "LDS", "LDL", "LDC", "LDCU", "LDSM", "ATOM", "ATOMG", "ATOMS", "MUFU", "S2R", "S2UR", "SHFL",
+            "F2I", "I2F", "F2F", "FRND", "POPC", "FLO", "BREV", "TEX", "TLD", "SULD", "MATCH", "REDUX"}
+REGISTER = re.compile(r"\bU?R\d+\b")
+
+
+def edges(instructions, labels):
+    """Returns the numbers of the instructions that can follow each one, None if not known."""
+    numbers = {i.offset: number for number, i in enumerate(instructions)}
+    result = []
+    for number, instruction in enumerate(instructions):
+        text = instruction.text
+        guarded = text.startswith("@")
+        text = re.sub(r"^@\S+ ", "", text)
+        name = text.split()[0].split(".")[0]
+        following = [number + 1] if number + 1 < len(instructions) else []
+        if name in ("EXIT", "RET", "KILL"):
+            result.append(following if guarded else [])
+        elif name in ("CALL", "BRX", "BRXU", "JMX"):
+            result.append(None)
+        elif name in ("BRA", "JMP"):
+            match = REFERENCE.search(text)
+            to = numbers.get(labels.get(match.group(1))) if match else None
+            if to is None:
+                result.append(None)
+                continue
+            always = not guarded and re.match(r"BRA(\.\w+)* `?\(", text) and ".DIV" not in text and ".CONV" not in text
+            result.append([to] if always else [to] + following)
+        else:
+            result.append(following)
+    return result
+
+
+def judge_producers(dump, sm, instructions, labels, counts):
+    lines = "".join(f"{sm} {i.offset:x} {i.low:x} {i.high:x}\n" for i in instructions)
+    out = subprocess.run([dump, "kernel"], input=lines, capture_output=True, text=True, check=True).stdout
+    producers, incomplete = [], []
+    for line in out.splitlines():
+        found = [entry.split() for entry in line.split(";")[:-1]]
+        producers.append([(int(offset, 16) // 16, int(wait), int(token)) for offset, wait, token in found])
+        incomplete.append(line.endswith("incomplete"))
+    following = edges(instructions, labels)
+    registers = []
+    names = []
+    for instruction in instructions:
+        text = re.sub(r"^@\S+ ", "", instruction.text)
+        names.append(text.split()[0].split(".")[0])
+        registers.append(REGISTER.findall(text.partition(" ")[2].replace("`", "")))
+    # Each use of a result of variable latency is preceded by a wait for it, on each path.
+    for number, name in enumerate(names):
+        if name not in VARIABLE or not registers[number]:
+            continue
+        written = registers[number][0]
+        if not re.match(r"(?:P\w+, )?U?R\d", instructions[number].text.partition(" ")[2] if not instructions[number].text.startswith("@")
+                        else instructions[number].text.split(" ", 2)[2]):
+            continue
+        # Instructions of a unit that completes in order can leave the barrier to the last one of them.
+        sets_none = instructions[number].high >> 46 & 7 == 7
+        seen, pending = set(), list(following[number] or ())
+        while pending:
+            at = pending.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            if any(producer == number and wait == 1 for producer, wait, _ in producers[at]):
+                counts["found"] += 1
+                continue
+            if sets_none and any(producer in seen and names[producer] == name and wait == 1 for producer, wait, _ in producers[at]):
+                counts["in order"] += 1
+                continue
+            if written in registers[at]:
+                counts["missed"] += 1
+                if counts["missed"] <= 3:
+                    print(f"    missed: {instructions[number].offset:#x} {instructions[number].text} | "
+                          f"{instructions[at].offset:#x} {instructions[at].text}")
+                continue
+            pending += following[at] or ()
+    # Each wait has a producer that shares a register with the instruction.
+    for number, found in enumerate(producers):
+        barriers = collections.defaultdict(list)
+        for producer, wait, token in found:
+            barriers[token].append(producer)
+        for barrier, several in barriers.items():
+            shared = any(set(registers[producer]) & set(registers[number]) for producer in several)
+            counts["waits"] += 1
+            counts["waits that share a register"] += shared
+        mask = instructions[number].high >> 52 & 63
+        for barrier in range(6):
+            if mask >> barrier & 1 and barrier not in barriers:
+                counts["waits without a producer"] += 1
+                counts["of them incomplete"] += incomplete[number]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--half", type=int, help="only sections with an even or odd number")
     parser.add_argument("--show", type=int, default=0, help="print the most frequent N shapes that differ")
+    parser.add_argument("--producers", type=int, default=0, help="judge the producers of the first N instructions")
     parser.add_argument("dump")
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
@@ -112,6 +207,19 @@ def main():
         if arguments.half is not None:
             sections = sections[arguments.half::2]
         counts = collections.Counter()
+        if arguments.producers:
+            done = 0
+            for instructions, labels in sections:
+                if done < arguments.producers and all(i.high is not None for i in instructions):
+                    judge_producers(arguments.dump, sm, instructions, labels, counts)
+                    done += len(instructions)
+            satisfied = counts["found"] + counts["in order"]
+            print(f"sm_{sm}: {done} instructions, {satisfied} waits for results before or at their first use ({counts['in order']} "
+                  f"for a later one of the same name that completes in order), {counts['missed']} missed ({100 * satisfied / max(satisfied + counts['missed'], 1):.3f} % found); "
+                  f"of {counts['waits']} waits, {100 * counts['waits that share a register'] / max(counts['waits'], 1):.2f} % "
+                  f"share a register with a producer; {counts['waits without a producer']} have none, "
+                  f"{counts['of them incomplete']} of them marked incomplete")
+            continue
         shapes = collections.Counter()
         example = {}
         for instructions, labels in sections:

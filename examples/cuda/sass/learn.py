@@ -29,6 +29,8 @@ PARTITIONS = [
     [[75], [80, 86], [89, 90], [100, 120]],
     [[75], [80, 86, 89], [90], [100], [120]],
 ]
+# A form that is seen on one of them is expected on the others of its group.
+ALIKE = [[75, 80, 86, 89], [90], [100, 120]]
 ALL = (1 << 128) - 1
 CONTROL = sum(1 << bit for bit in range(105, 122))  # stall counts, yield, barriers: no part of the text
 GUARD = 0xF << 12
@@ -51,7 +53,7 @@ def gather(word, spans):
 
 KIND = re.compile(
     r"(?P<label>`?\(\S+\)(?= *$|,))|(?P<set>\{\d[\d,]*\})|(?P<pre>[-~!]?)(?P<bar>\|?)"
-    r"(?:(?P<reg>(?:UR|UP|R|P)(?:\d+|Z|T)(?![A-Za-z0-9_])|SB\d+|B\d+|SR_[\w.]+|SRZ)|(?P<const>c\[0x[0-9a-f]+\]\[))"
+    r"(?:(?P<reg>(?:UR|UP|R|P)(?:\d+|Z|T)(?![A-Za-z0-9_])|SB\d+|B\d+|SR_[\w.]+|SRZ)|(?P<const>c\[0x[0-9a-f]+\] ?\[))"
     r"|(?P<hex>-?0x[0-9a-f]+)|(?P<float>[-+](?:INF|QNAN|SNAN) ?|-0\.0 |-?\d+(?:\.\d+)?(?:e[-+]\d+)?(?![\w.]))"
 )
 SUFFIX = re.compile(r"(?:\.[A-Za-z0-9_]+)*")
@@ -97,10 +99,10 @@ def parse_operands(base, text):
         elif match.group("set"):
             holes.append(Hole("M", sum(1 << int(n) for n in match.group("set")[1:-1].split(","))))
         elif match.group("const"):
-            hole = Hole("C", int(match.group("const")[2:-2], 16), pre=match.group("pre"), bar=match.group("bar"))
+            hole = Hole("C", int(match.group("const")[2:].split("]")[0], 16), pre=match.group("pre"), bar=match.group("bar"))
             holes.append(hole)
             closing.append((depth, hole, match.group("bar")))
-            template += "\0c["
+            template += "\0d[" if " " in match.group("const") else "\0c["
             depth += 1
             continue
         elif match.group("reg"):
@@ -658,7 +660,7 @@ def decode(form, row):
                 i += 1
                 continue
             if isinstance(p, tuple):
-                result += p[0]
+                result += p[0] if template[i + 1] == "c" else p[0][:-1] + " ["
                 open_const.append(p[1])
                 i += 3  # the hole, "c["
                 continue
@@ -892,7 +894,7 @@ def learn_opcode(some):
             if members:
                 found, failed = learn_group(members)
                 for form in found:
-                    form.sms = sms
+                    form.sms = [sm for sm in sms if any(set(form.sms) & set(alike) and sm in alike for alike in ALIKE)]
                 forms += found
                 failures += failed
         trial = Table()
@@ -1073,7 +1075,7 @@ def template_text(form):
                 hole += "}"
             before, bar = feature(number, "pre"), feature(number, "bar")
             if kind[0] == "c":
-                operands += before + bar + "c[" + hole + "]["
+                operands += before + bar + "c[" + hole + ("][" if form.template[i] == "c" else "] [")
                 closing.append(bar + feature(number, "after"))
                 i += 2
             else:

@@ -215,7 +215,8 @@ static void print_register(struct printer *printer, const char *at)
 		const char *name;
 		uint8_t width;
 		char all_ones; /* letter of the register that has all bits set */
-	} files[] = { { "UR", 8, 'Z' }, { "UP", 3, 'T' }, { "SB", 3, 0 }, { "R", 8, 'Z' }, { "P", 3, 'T' }, { "B", 4, 0 } };
+	} files[] = { { "UR", 8, 'Z' }, { "UP", 3, 'T' }, { "SB", 3, 0 },
+		      { "R", 8, 'Z' },  { "P", 3, 'T' },  { "B", 4, 0 } };
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		size_t length = strlen(files[i].name);
 		if (strncmp(at, files[i].name, length) != 0)
@@ -279,8 +280,8 @@ static void print_number(struct printer *printer, char kind, uint64_t value)
 		print_float(printer, number, (bits32 >> 20 & 2047) == 2047, bits32 >> 31, !(bits32 & 0xfffff),
 			    bits32 >> 19 & 1);
 	} else {
-		print_float(printer, single_of(bits32), (bits32 >> 23 & 255) == 255, bits32 >> 31,
-			    !(bits32 & 0x7fffff), bits32 >> 22 & 1);
+		print_float(printer, single_of(bits32), (bits32 >> 23 & 255) == 255, bits32 >> 31, !(bits32 & 0x7fffff),
+			    bits32 >> 22 & 1);
 	}
 }
 
@@ -498,7 +499,8 @@ void sass_waits(const struct sass_word *word, char text[SASS_WAITS])
 	*text = '\0';
 	for (unsigned i = 0; i < SASS_BARRIERS; i++) {
 		if (control.waits >> i & 1)
-			length += (size_t)snprintf(text + length, SASS_WAITS - length, "%s%u", length ? "," : "wait ", i);
+			length +=
+				(size_t)snprintf(text + length, SASS_WAITS - length, "%s%u", length ? "," : "wait ", i);
 	}
 	if (control.write_barrier < SASS_BARRIERS)
 		length = append_wait(text, length, "wr", control.write_barrier);
@@ -529,8 +531,10 @@ uint32_t sass_group(const char *name)
 		  "HMMA IMMA DMMA BMMA QMMA OMMA HGMMA IGMMA QGMMA BGMMA UTCHMMA UTCIMMA UTCQMMA UTCOMMA UTCMXQMMA "
 		  "MOVM" },
 		{ IAPROF_INSTRUCTION_MEMORY,
-		  "LD LDG LDL LDS LDSM LDC LDCU ULDC LDGSTS LDTM LDT ST STG STL STS STSM STAS STT STTM ATOM ATOMG ATOMS "
-		  "RED REDG REDAS REDS CCTL CCTLL CCTLT TEX TLD TLD4 TMML TXD TXQ SULD SUST SUATOM SURED UTMALDG UTMASTG "
+		  "LD LDG LDL LDS LDSM LDC LDCU ULDC LDGSTS LDTM LDT ST STG STL STS STSM STAS STT STTM ATOM ATOMG "
+		  "ATOMS "
+		  "RED REDG REDAS REDS CCTL CCTLL CCTLT TEX TLD TLD4 TMML TXD TXQ SULD SUST SUATOM SURED UTMALDG "
+		  "UTMASTG "
 		  "UTMAREDG UTMAPF UTMACCTL UTMACMDFLUSH UTCCP UTCSHIFT UTCATOMSWS UBLKCP UBLKRED UBLKPF QSPC" },
 		{ IAPROF_INSTRUCTION_SYNCHRONIZATION,
 		  "BAR DEPBAR LDGDEPBAR LDTDEPBAR MEMBAR ERRBAR FENCE SYNCS WARPSYNC WARPGROUP B2R R2B CGAERRBAR "

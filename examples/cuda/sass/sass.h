@@ -9,6 +9,7 @@
 
 #define SASS_SIZE 16u
 #define SASS_BARRIERS 6u
+#define SASS_OPCODE_DEPBAR 0x91au
 #define SASS_TEXT 256
 #define SASS_WAITS 32
 
