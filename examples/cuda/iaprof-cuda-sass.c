@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <iaprof/image.h>
 #include <iaprof/plugin.h>
 
 #include "sass/flow.h"
@@ -106,6 +107,10 @@ static int function_producers(const struct iaprof_host *host, void *instance, vo
 	return sass_flow_producers(&function->flow, (uint32_t)(offset / SASS_SIZE), producers, capacity, flags);
 }
 
+/* R_CUDA_32 and R_CUDA_64: without them, the lines of all functions would be at 0. */
+static const struct iaprof_relocation relocations[] = { { 1, 4, IAPROF_RELOCATION_ABSOLUTE, 0 },
+							{ 2, 8, IAPROF_RELOCATION_ABSOLUTE, 0 } };
+
 static const struct iaprof_plugin cuda_sass_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_DECODER,
@@ -114,6 +119,8 @@ static const struct iaprof_plugin cuda_sass_plugin = {
 	.description = "CUDA GPU code: instructions of sm_75 to sm_120",
 	.instance_size = sizeof(struct decoder),
 	.machine = MACHINE_CUDA,
+	.relocations = relocations,
+	.relocation_count = sizeof relocations / sizeof *relocations,
 	.code_open = function_open,
 	.code_close = function_close,
 	.code_decode = function_decode,

@@ -7,6 +7,7 @@ usage: test_cuda.py IAPROF SOURCE BUILD
 """
 import collections
 import csv
+import json
 import os
 import re
 import shutil
@@ -104,6 +105,29 @@ def samples_join_their_kernels_and_launch_sites():
     check_sites(found)
     assert re.search(r': 6000 matched, 0 ambiguous, 0 unmatched;', errors), errors
     assert ' 1 code object (1 image), 2 kernels, 400 launches' in errors, errors
+
+
+@case
+def code_of_a_real_compiler_has_lines_and_instructions():
+    """Samples 112 bytes apart: the second of scale is at the first comparison with n, which waits for the load of n. Lines
+    are those that the compiler states for these offsets (readelf and nvdisasm print them)."""
+    for name in 'training.cu', 'training.sm_90.cubin':
+        shutil.copy(os.path.join(SOURCE, 'tests/data/line-tables', name), '.')
+    outcome = subprocess.run(
+        [IAPROF, '-s', './cuda/iaprof-cuda.so:launch-rate=0,time=off', '--decoder', './cuda/iaprof-cuda-sass.so', '-k',
+         'csv:output=out.csv', '-k', 'summary:format=json,output=out.json', '--', './cuda/stand-in/program', str(STEPS), 'training.sm_90.cubin'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=1800, env={**os.environ, 'STAND_IN_STEP': '112'})
+    assert outcome.returncode == 0, outcome.stderr
+    with open('out.json', encoding='utf-8') as file:
+        summary = json.load(file)
+    assert summary['with_lines'] == summary['total'] == 6000, summary
+    # The first instruction of each waits for nothing; that of add in line 4 is inlined.
+    causes = {(cause['kernel'], cause['line'], cause.get('waits_for', {}).get('name'), cause.get('waits_for', {}).get('line'))
+              for cause in summary['causes']}
+    assert causes == {('scale', 7, None, None), ('scale', 11, 'LDC', 11), ('add', 16, None, None), ('add', 4, 'FCHK', 4)}, causes
+    with open('out.csv', encoding='utf-8') as file:
+        stacks = {row['stack'].split(';-;')[1] for row in csv.DictReader(file) if ';-;' in row['stack']}
+    assert 'training.cu_[G];scale_[G];ISETP_[g];long_scoreboard_[g];0x70_[g]' in stacks, stacks
 
 
 @case
