@@ -79,7 +79,7 @@ void run_activity_place_job(struct run_activity *activity, const struct iaprof_r
 	event.waiting = (ran < end ? ran : end) - event.begin;
 	event.busy = end - event.begin - event.waiting;
 	place(activity,
-	      &(struct track_key){ .kind = IAPROF_TRACK_JOBS,
+	      &(struct track_key){ .kind = iaprof_record_job_copy(job) ? IAPROF_TRACK_COPIES : IAPROF_TRACK_JOBS,
 				   .source = job->header.source,
 				   .device = job->device,
 				   .name = job->engine,

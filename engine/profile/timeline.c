@@ -14,7 +14,7 @@ static struct track *track_find(struct timeline *timeline, const struct track_ke
 		return track;
 	/* The last positions are reserved for the remainder of each kind. */
 	bool is_remainder = !key->source && !key->device && !key->name && key->process == TRACK_NO_PROCESS;
-	if (!is_remainder && timeline->tracks.count >= TIMELINE_TRACKS_MAX - IAPROF_TRACK_CONTEXT) {
+	if (!is_remainder && timeline->tracks.count >= TIMELINE_TRACKS_MAX - IAPROF_TRACK_COPIES) {
 		timeline->unplaced = saturating_add(timeline->unplaced, 1);
 		return track_find(timeline, &(struct track_key){ .kind = key->kind, .process = TRACK_NO_PROCESS });
 	}
@@ -121,10 +121,15 @@ static void spread(const struct timeline *timeline, struct track *track, uint64_
 	}
 }
 
+static bool has_jobs(uint32_t kind)
+{
+	return iaprof_track_has_jobs(&(struct iaprof_track){ .kind = kind });
+}
+
 static void merge_event(struct timeline *timeline, struct track *track, const struct iaprof_event *event)
 {
 	/* A job is counted in the slot where it ends, a call where it begins, aggregated calls proportionally. */
-	bool is_job = track->key.kind == IAPROF_TRACK_JOBS;
+	bool is_job = has_jobs(track->key.kind);
 	uint64_t ran = event->begin + event->waiting;
 	slots_cover(timeline, event->begin, event->end);
 	spread(timeline, track, ran, event->end, &(struct slot){ .busy = event->busy });
@@ -165,8 +170,8 @@ bool timeline_add(struct timeline *timeline, const struct track_key *key, const 
 	saturating_increase(&track->count, event->count);
 	saturating_increase(&track->busy, event->busy);
 	saturating_increase(&track->waiting, event->waiting);
-	track->aborted += key->kind == IAPROF_TRACK_JOBS && event->state == IAPROF_JOB_ABORTED;
-	track->in_flight += key->kind == IAPROF_TRACK_JOBS && event->state == IAPROF_JOB_IN_FLIGHT;
+	track->aborted += has_jobs(key->kind) && event->state == IAPROF_JOB_ABORTED;
+	track->in_flight += has_jobs(key->kind) && event->state == IAPROF_JOB_IN_FLIGHT;
 	if (track->slots) {
 		merge_event(timeline, track, event);
 		return true;

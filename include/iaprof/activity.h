@@ -118,12 +118,13 @@ struct iaprof_counter {
 IAPROF_ASSERT_SIZE(iaprof_counter, 96);
 
 enum iaprof_track_kind {
-	IAPROF_TRACK_JOBS = 1,   /* jobs of an engine of a device */
-	IAPROF_TRACK_POWER = 2,  /* calls that resume, suspend, boot or reset a device, by function */
-	IAPROF_TRACK_API = 3,    /* library calls, by function and process */
-	IAPROF_TRACK_IOCTL = 4,  /* requests to a driver, by function and process */
-	IAPROF_TRACK_FAMILY = 5, /* calls of the other functions, by family */
-	IAPROF_TRACK_CONTEXT = 6 /* calls nested in a context that is not a call, such as "[interrupt]", by context */
+	IAPROF_TRACK_JOBS = 1,    /* jobs of an engine of a device */
+	IAPROF_TRACK_POWER = 2,   /* calls that resume, suspend, boot or reset a device, by function */
+	IAPROF_TRACK_API = 3,     /* library calls, by function and process */
+	IAPROF_TRACK_IOCTL = 4,   /* requests to a driver, by function and process */
+	IAPROF_TRACK_FAMILY = 5,  /* calls of the other functions, by family */
+	IAPROF_TRACK_CONTEXT = 6, /* calls nested in a context that is not a call, such as "[interrupt]", by context */
+	IAPROF_TRACK_COPIES = 7   /* jobs that copy, which keep no device busy, of an engine of a device */
 };
 
 /* A job, a call, or calls aggregated by the source. Members that do not apply are 0. */
@@ -168,6 +169,12 @@ struct iaprof_track {
 	const char *const *threads;
 };
 IAPROF_ASSERT_SIZE(iaprof_track, 112);
+
+/* Returns whether the events of a track are jobs. */
+static inline int iaprof_track_has_jobs(const struct iaprof_track *track)
+{
+	return track->kind == IAPROF_TRACK_JOBS || track->kind == IAPROF_TRACK_COPIES;
+}
 
 struct iaprof_activity {
 	uint32_t size; /* sizeof(struct iaprof_activity) in the core */

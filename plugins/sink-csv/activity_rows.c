@@ -127,7 +127,7 @@ static void jobs_write(struct activity_rows *rows)
 	static const char *const states[] = { JOB_STATE_NAMES };
 	for (size_t i = 0; i < rows->activity->track_count; i++) {
 		const struct iaprof_track *track = iaprof_activity_track(rows->activity, i);
-		if (track->kind != IAPROF_TRACK_JOBS)
+		if (!iaprof_track_has_jobs(track))
 			continue;
 		for (size_t k = 0; k < track->event_count; k++) {
 			const struct iaprof_event *job = &track->events[k];

@@ -108,7 +108,7 @@ static void append_slots(const struct writing *writing, const struct iaprof_trac
 
 static void append_events(const struct writing *writing, const struct iaprof_track *track)
 {
-	bool are_jobs = track->kind == IAPROF_TRACK_JOBS;
+	bool are_jobs = iaprof_track_has_jobs(track);
 	text_append_string(writing->text, are_jobs ? ",\"jobs\":[" : ",\"calls\":[");
 	for (size_t i = 0; i < track->event_count; i++) {
 		text_append_string(writing->text, i ? "," : "");
@@ -126,7 +126,8 @@ static const struct iaprof_device *device_of(const struct writing *writing, uint
 static void append_track(const struct writing *writing, const struct iaprof_track *track)
 {
 	const struct iaprof_device *device = device_of(writing, track->device);
-	text_append_string(writing->text, "{");
+	bool are_copies = track->kind == IAPROF_TRACK_COPIES; /* drawn as jobs, but not added to them */
+	text_append_string(writing->text, are_copies ? "{\"isCopy\":true," : "{");
 	append_text(writing, "source", track->source);
 	append_text(writing, "device", device->name);
 	append_text(writing, "address", device->address);
@@ -134,8 +135,9 @@ static void append_track(const struct writing *writing, const struct iaprof_trac
 	text_append_format(writing->text, "\"deviceKind\":%" PRIu32 ",", device->kind);
 	text_append_format(writing->text,
 			   "\"kind\":%" PRIu32 ",\"process\":%" PRId64 ",\"count\":%" PRIu64 ",\"busy\":%" PRIu64,
-			   track->kind, track->process == IAPROF_ACTIVITY_NONE ? (int64_t)-1 : (int64_t)track->process,
-			   track->count, track->busy);
+			   are_copies ? (uint32_t)IAPROF_TRACK_JOBS : track->kind,
+			   track->process == IAPROF_ACTIVITY_NONE ? (int64_t)-1 : (int64_t)track->process, track->count,
+			   track->busy);
 	text_append_format(writing->text, ",\"waiting\":%" PRIu64 ",\"aborted\":%" PRIu64 ",\"inFlight\":%" PRIu64,
 			   track->waiting, track->aborted, track->in_flight);
 	(track->slot_count ? append_slots : append_events)(writing, track);

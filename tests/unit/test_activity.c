@@ -197,6 +197,27 @@ TEST(events_have_the_names_of_their_threads)
 	ck_assert_str_eq(track_named("zeInit", IAPROF_TRACK_API)->threads[0], "worker");
 }
 
+/* So that what keeps a device busy is known, and copies beside it are drawn. */
+TEST(copies_have_tracks_of_their_own)
+{
+	job(1, 100, 130, 200, IAPROF_JOB_DONE);
+	struct iaprof_record_job copy = { .header = header(IAPROF_RECORD_JOB, sizeof copy, 180),
+					  .started = 150,
+					  .pid = 1,
+					  .device = 3,
+					  .engine = intern_text_id(intern, "copy"),
+					  .state = IAPROF_JOB_DONE,
+					  .kernel = 1,
+					  .time_type = 1,
+					  .copy = IAPROF_COPY_HOST_TO_DEVICE };
+	record_order_add(&order, WAIT_PROCESSES, &copy.header);
+	place(UINT64_MAX);
+	ck_assert_uint_eq(track_named("compute", IAPROF_TRACK_JOBS)->busy, 70);
+	const struct iaprof_track *copies = track_named("copy", IAPROF_TRACK_COPIES);
+	ck_assert_uint_eq(copies->events[0].busy, 30);
+	ck_assert_int_eq(iaprof_track_has_jobs(copies), 1);
+}
+
 TEST(jobs_wait_and_run)
 {
 	job(1, 100, 130, 200, IAPROF_JOB_DONE);
@@ -486,7 +507,7 @@ TEST(tables_are_bounded)
 	ck_assert_uint_eq(iaprof_activity_track(now, 0)->device, IAPROF_ACTIVITY_NONE);
 	ck_assert_uint_eq(iaprof_activity_track(now, 1)->device, DEVICES_MAX - 1);
 	ck_assert_uint_eq(now->tracks_dropped,
-			  ACTIVITY_PROCESSES_MAX + 1 - (TIMELINE_TRACKS_MAX - IAPROF_TRACK_CONTEXT));
+			  ACTIVITY_PROCESSES_MAX + 1 - (TIMELINE_TRACKS_MAX - IAPROF_TRACK_COPIES));
 }
 
 /* Of a merged track the slots that have anything are copied. */

@@ -99,6 +99,13 @@ TEST(jobs_are_counted_by_their_end)
 	job.started = job.submitted = 10;
 	job.submitted = 11;
 	histograms_take_job(&histograms, &job);
+	/* A copy is no job of a device. */
+	histograms_take_job(&histograms, &(struct iaprof_record_job){ .header = { .size = sizeof job, .time = 5 },
+								      .started = 4,
+								      .state = IAPROF_JOB_DONE,
+								      .kernel = 1,
+								      .time_type = 1,
+								      .copy = IAPROF_COPY_SET });
 	ck_assert_uint_eq(histograms.jobs_done, 3);
 	ck_assert_uint_eq(histograms.jobs_aborted, 1);
 	ck_assert_uint_eq(histograms.jobs_in_flight, 1);

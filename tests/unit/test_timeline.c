@@ -159,13 +159,13 @@ TEST(too_many_tracks_are_one_of_their_kind)
 	for (uint32_t i = 0; i < timeline.tracks.count; i++)
 		count += timeline.tracks.items[i].count;
 	ck_assert_uint_eq(count, 2000);
-	ck_assert_uint_eq(timeline.unplaced, 1000 - (TIMELINE_TRACKS_MAX - IAPROF_TRACK_CONTEXT));
+	ck_assert_uint_eq(timeline.unplaced, 1000 - (TIMELINE_TRACKS_MAX - IAPROF_TRACK_COPIES));
 }
 
 /* Tracks that differ in one part of their key: each is one of its own as long as there is room, then all are one. */
 TEST_LOOP(each_part_of_a_key_makes_a_track, 0, 4)
 {
-	enum { ROOM = TIMELINE_TRACKS_MAX - IAPROF_TRACK_CONTEXT };
+	enum { ROOM = TIMELINE_TRACKS_MAX - IAPROF_TRACK_COPIES };
 	for (uint32_t i = 1; i <= ROOM + 10; i++) {
 		struct track_key key = { .kind = IAPROF_TRACK_JOBS, .process = TRACK_NO_PROCESS };
 		*(uint32_t *[]){ &key.source, &key.device, &key.name, &key.process }[_i] = i;

@@ -85,7 +85,7 @@ class NpuView {
   // When devices were busy, for the time strip: { begin, end, busy, process, isAborted }, in ns since the run began.
   jobs() {
     const { npu } = this;
-    return npu.tracks.filter(track => track.kind === Track.JOBS).flatMap(track => track.slots
+    return npu.tracks.filter(isBusyTrack).flatMap(track => track.slots
       ? track.slots.map(([number, , busy, , aborted]) => ({ begin: npu.begin + npu.slotBegin + number * npu.slotWidth,
         end: npu.begin + npu.slotBegin + (number + 1) * npu.slotWidth, process: track.process, isAborted: aborted > 0, busy }))
       : track.jobs.map(raw => ({ begin: npu.begin + raw[3] - raw[5], end: npu.begin + raw[3], busy: raw[5], process: track.process,
@@ -97,8 +97,8 @@ class NpuView {
     const { npu } = this, figures = element('npu-figures');
     const jobs = npu.done + npu.aborted + npu.inFlight;
     const calls = npu.functions.reduce((sum, { count }) => sum + count, 0);
-    const busy = npu.tracks.filter(({ kind }) => kind === Track.JOBS).reduce((sum, track) => sum + track.busy, 0);
-    const waiting = npu.tracks.filter(({ kind }) => kind === Track.JOBS).reduce((sum, track) => sum + track.waiting, 0);
+    const busy = npu.tracks.filter(isBusyTrack).reduce((sum, track) => sum + track.busy, 0);
+    const waiting = npu.tracks.filter(isBusyTrack).reduce((sum, track) => sum + track.waiting, 0);
     const add = (value, label, isBad) => figures.append(make('div', { className: isBad ? 'kpi bad' : 'kpi' },
       make('b', { textContent: value }), make('small', { textContent: label })));
     if (jobs) {

@@ -5,6 +5,8 @@ const DEVICE_GPU = 1; // enum iaprof_device_kind
 
 const Track = Object.freeze({ JOBS: 1, BOOTS: 2, API: 3, REQUEST: 4, FAMILY: 5, CONTEXT: 6, LEVEL: 7, LAUNCHES: 8,
   SAMPLES: 9 });
+// Copies keep no device busy.
+const isBusyTrack = ({ kind, isCopy }) => kind === Track.JOBS && !isCopy;
 const TRACK_NAMES = Object.freeze({ 1: 'jobs', 2: 'boots, sleep and resets', 3: 'API calls',
   8: 'GPU launches', 9: 'samples', 4: 'requests to the driver', 5: "the driver's functions", 6: "the driver's functions", 7: 'levels' });
 const JobState = Object.freeze({ DONE: 1, ABORTED: 2, IN_FLIGHT: 3 });
@@ -116,7 +118,7 @@ class NpuRows {
   // When devices were busy with jobs: { begin, end, busy }, in ns since the run began.
   jobs() {
     const { npu } = this;
-    return npu.tracks.filter(track => track.kind === Track.JOBS).flatMap(track => track.slots
+    return npu.tracks.filter(isBusyTrack).flatMap(track => track.slots
       ? track.slots.map(([number, , busy]) => ({ begin: npu.begin + npu.slotBegin + number * npu.slotWidth,
         end: npu.begin + npu.slotBegin + (number + 1) * npu.slotWidth, busy }))
       : track.jobs.map(([, , , end, , busy]) => ({ begin: npu.begin + end - busy, end: npu.begin + end, busy })));
