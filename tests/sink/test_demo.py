@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 from firefox_profile import FirefoxProfile
 from perfetto_trace import Trace
@@ -281,6 +282,13 @@ def the_table_has_classes(window):
     window.press('ArrowDown')
     reader.drawn()
     equal(reader.evaluate('document.querySelector("#table-body tr.sel td").title'), expected[first + 2][1], 'the next class')
+    # Boxes have as much of a name as fits, and the end of one without brackets.
+    shown = reader.evaluate("""(() => { const { pen } = window.iaprof.flame.drawing, { frames } = window.iaprof.model;
+      const find = word => frames.names.find((name, frame) => name.includes(word) && frames.classes[frame]);
+      pen.setFont(12);
+      return ['nvjet', 'multi_tensor'].flatMap(word => [160, 400].map(room => pen.shortenName(find(word), room))); })()""")
+    for wanted, name in zip((r'nvjet_.*….*TNT', r'nvjet_[^…]*TNT', r'multi_tensor_apply_k.*', r'multi_tensor_apply_kernel<TensorList.*'), shown, strict=True):
+        assert re.fullmatch(wanted, name), f'{name!r} is not {wanted}'
     reader.type_into('table-filter', 'matrix')
     at = next(i for i, row in enumerate(expected) if row[1] == 'matrix product')
     equal(reader.evaluate(TABLE_ROWS), expected[at:at + 1 + sum(own == 'matrix product' for own, _ in kernels)], 'a class was looked for')
@@ -342,8 +350,26 @@ def the_decoder_copies_its_cache():
     assert captured > 0.2 * sum(found.values()), 'kernels of graphs'
 
 
+def kernels_have_short_names():
+    """In boxes and tables; in titles and data for programs, whole ones."""
+    iaprof('-q', '-k', 'summary:format=functions,output=functions.txt', '-k', 'summary.json:format=json,output=names.json',
+           '-k', 'flamegraph:format=svg,value=gpu-time,output=names.svg', capture=DECODER)
+    names = [kernel['name'] for kernel in json.loads(pathlib.Path('names.json').read_text(encoding='utf-8'))['kernels']]
+    longest, whole = 'multi_tensor_apply_kernel<TensorListMetad', 'at::native::(anonymous namespace)::multi_tensor_apply_kernel<'
+    assert names[0].startswith(whole), names[0]
+    text = pathlib.Path('functions.txt').read_text(encoding='utf-8')
+    assert re.search(rf'^ *66\.70% +66\.70%  {longest}', text, re.M) and '(anonymous' not in text, text
+    picture = xml.etree.ElementTree.parse('names.svg').getroot()
+    found = {element.tag.rpartition('}')[2]: set() for element in picture.iter()}
+    for element in picture.iter():
+        found[element.tag.rpartition('}')[2]].add(element.text or '')
+    assert any(name.startswith(names[0]) for name in found['title']), 'titles'
+    assert any(name.startswith('multi_tensor_apply_kernel<') for name in found['text']), found['text']
+    assert not any(name.startswith(whole) for name in found['text']), found['text']
+
+
 CASES = (the_answer_names_what_is_slow, stalls_follow_the_code, exports_have_classes, stacks_are_complete, pprof_has_the_same_totals,
-         flamegraph_pl_draws_it, others_read_it,
+         flamegraph_pl_draws_it, others_read_it, kernels_have_short_names,
          the_decoder_copies_its_cache)
 PAGE_CASES = (the_fix_is_seen, the_page_has_every_view, the_table_has_classes)
 WINDOW = 1280, 800
