@@ -10,6 +10,7 @@
 #include "base/saturating.h"
 #include "base/string_table.h"
 #include "process/process_rank.h"
+#include "stacks/stack_parts.h"
 #include "stacks/value_label.h"
 #include "text/printable.h"
 
@@ -22,9 +23,6 @@
 #define FULLEST_SHARE 0.01
 /* Samples from which use has two digits: so many vary by a tenth. */
 #define USE_SAMPLES 100u
-
-/* Limit on distinct libraries of a stack. */
-#define LIBRARIES_MAX 16
 
 /* Sums by a key of four numbers; frame is that of the largest single value. */
 struct tally {
@@ -112,99 +110,7 @@ static void add_other_kernels(struct making *making)
 		making->failed |= !array_push(classes, ((struct summary_part){ SUMMARY_OTHER_CLASS, rest }));
 }
 
-/* The parts of a stack; each may be NULL. */
-struct parts {
-	const struct iaprof_frame *process, *launch, *kernel, *instruction, *producer, *reason, *function;
-	const char *kernel_class;
-};
-
-static bool is_cpu_code(const struct iaprof_frame *frame)
-{
-	return frame->kind == IAPROF_FRAME_USER || frame->kind == IAPROF_FRAME_JIT ||
-	       frame->kind == IAPROF_FRAME_PYTHON;
-}
-
-/*
- * How well a frame describes the launch site, of frames of which the innermost one counts: 4: Python code of the
- * program; 3: its native code, which in a Python program is usually a framework's that no rule names; 2: a framework's
- * Python code; 1: another library; 0: no code of a CPU.
- */
-static unsigned launch_rank(const struct iaprof_frame *frame)
-{
-	if (!is_cpu_code(frame))
-		return 0;
-	if (!(frame->flags & (IAPROF_FRAME_LIBRARY | IAPROF_FRAME_UNKNOWN)))
-		return frame->kind == IAPROF_FRAME_PYTHON ? 4 : 3;
-	return frame->kind == IAPROF_FRAME_PYTHON ? 2 : 1;
-}
-
-/*
- * The launch site in a thread of libraries alone, such as PyTorch's for gradients: the function nearest to the launch
- * in the library that most of the stack is in. Frames nearer to the leaf belong to the runtime, and the thread's start
- * carries no information.
- */
-static const struct iaprof_frame *launch_of_library(const struct iaprof_profile *profile,
-						    const struct iaprof_stack *stack)
-{
-	struct {
-		const struct iaprof_frame *nearest;
-		uint32_t count;
-	} libraries[LIBRARIES_MAX] = { 0 };
-	size_t best = 0;
-	for (uint32_t i = 0; i < stack->frame_count; i++) {
-		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
-		if (!is_cpu_code(frame) || frame->flags & IAPROF_FRAME_UNKNOWN || !frame->module)
-			continue;
-		size_t place = 0;
-		while (place < LIBRARIES_MAX && libraries[place].nearest &&
-		       strcmp(libraries[place].nearest->module, frame->module) != 0)
-			place++;
-		if (place == LIBRARIES_MAX)
-			continue;
-		libraries[place].nearest = frame;
-		libraries[place].count++;
-		if (libraries[place].count > libraries[best].count)
-			best = place;
-	}
-	return libraries[best].nearest;
-}
-
-static struct parts parts_of(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
-{
-	struct parts parts = { 0 };
-	const struct iaprof_frame *before = NULL; /* of the launch site, and as good */
-	unsigned best = 0;
-	for (uint32_t i = 0; i < stack->frame_count; i++) {
-		const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[i]);
-		unsigned rank = launch_rank(frame);
-		if (rank && rank >= best) {
-			before = rank == best ? parts.launch : NULL;
-			best = rank;
-			parts.launch = frame;
-		}
-		if (frame->kind == IAPROF_FRAME_PROCESS)
-			parts.process = frame;
-		if (is_cpu_code(frame) || frame->kind == IAPROF_FRAME_LINUX_KERNEL || frame->kind == IAPROF_FRAME_CALL)
-			parts.function = frame;
-		else if (frame->kind == IAPROF_FRAME_DEVICE_FUNCTION && !parts.kernel) {
-			parts.kernel = frame;
-			parts.kernel_class = iaprof_profile_kernel_class(profile, stack->frames[i]);
-			/* A function with the kernel's name is what its compiler made for launching it. */
-			if (before && strcmp(parts.launch->name, frame->name) == 0)
-				parts.launch = before;
-		} else if (frame->kind == IAPROF_FRAME_STALL_REASON)
-			parts.reason = frame;
-		else if (frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION && !(frame->flags & IAPROF_FRAME_PRODUCER))
-			parts.instruction = frame;
-		else if (frame->kind == IAPROF_FRAME_DEVICE_INSTRUCTION && !parts.producer)
-			parts.producer = frame;
-	}
-	if (best == 1)
-		parts.launch = launch_of_library(profile, stack) ?: parts.launch;
-	return parts;
-}
-
-static void add_rank(struct making *making, const struct parts *parts, uint64_t value)
+static void add_rank(struct making *making, const struct stack_parts *parts, uint64_t value)
 {
 	struct profile_summary *summary = making->summary;
 	size_t i = 0;
@@ -240,7 +146,7 @@ static void sort_ranks(struct profile_summary *summary)
 		summary->ranks.count = 0;
 }
 
-static void add_device(struct making *making, const struct parts *parts, uint64_t value)
+static void add_device(struct making *making, const struct stack_parts *parts, uint64_t value)
 {
 	struct profile_summary *summary = making->summary;
 	uint32_t stall_class = parts->reason ? stall_class_of(parts->reason) : IAPROF_STALL_UNKNOWN;
@@ -281,7 +187,7 @@ static void add_device(struct making *making, const struct parts *parts, uint64_
 			  value, launch, NULL);
 }
 
-static void add_cpu(struct making *making, const struct parts *parts, uint64_t value)
+static void add_cpu(struct making *making, const struct stack_parts *parts, uint64_t value)
 {
 	struct profile_summary *summary = making->summary;
 	if (!parts->function)
@@ -296,7 +202,7 @@ static void add_cpu(struct making *making, const struct parts *parts, uint64_t v
 }
 
 /* Adds device samples of the devices whose time is summed up. */
-static void add_samples(struct making *making, const struct parts *parts, uint64_t value)
+static void add_samples(struct making *making, const struct stack_parts *parts, uint64_t value)
 {
 	if (parts->kernel)
 		tally_add(making, &making->samples, (struct tally_key){ { text_id(making, parts->kernel->name) } },
@@ -458,7 +364,7 @@ static struct summary_copy *find_copy(struct making *making, const char *name)
 }
 
 /* Adds what a kind of copies took, or how much it copied. */
-static void add_copies(struct making *making, const struct parts *parts, uint64_t time, uint64_t bytes)
+static void add_copies(struct making *making, const struct stack_parts *parts, uint64_t time, uint64_t bytes)
 {
 	struct summary_copy *copy = parts->kernel ? find_copy(making, parts->kernel->name) : NULL;
 	const struct iaprof_frame *launch = parts->launch;
@@ -530,7 +436,7 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 		bool are_bytes = is_beside_time(profile, value->value_type, IAPROF_VALUE_COPIED_BYTES, value_type);
 		if ((value->value_type != value_type && !are_samples && !is_copy && !are_bytes) || !value->value)
 			continue;
-		struct parts parts = parts_of(profile, iaprof_profile_stack(profile, value->stack));
+		struct stack_parts parts = stack_parts_of(profile, iaprof_profile_stack(profile, value->stack));
 		if (are_samples) {
 			add_samples(&making, &parts, value->value);
 			continue;
