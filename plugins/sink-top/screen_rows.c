@@ -205,6 +205,9 @@ static void shorten_name(struct text *words, const struct row *row, unsigned roo
 	struct text name = { 0 };
 	if (row->length != KEY_REST + 1 || words->size <= room || room < SHORT_NAME_LEAST)
 		return;
+	for (size_t i = 0; i < words->size; i++)
+		if ((unsigned char)words->data[i] > 127) /* its columns are not its bytes */
+			return;
 	text_append_short_name(&name, text_string(words), room);
 	text_free(words);
 	*words = name;
