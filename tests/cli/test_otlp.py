@@ -114,13 +114,15 @@ def parts():
     equal(sums[1], sums[0], 'values of all parts')
 
 
-@case('samples of a device have its name and their stall reason')
+@case('samples of a device have its name, their stall reason and the class of their kernel')
 def device():
     with Receiver() as server:
         send(server).completes()
     samples = next(profile[-1] for profile in requests(server)[0].profiles if profile[1] == 'gpu-stalls')
-    reasons = collections.Counter()
+    reasons, classes = collections.Counter(), {}
     for (attributes, stack), value in samples.items():
+        kernel, = {'feed_forward', 'softmax', 'attention_scores', 'rms_norm', 'bias_gelu'} & set(stack)
+        classes.setdefault(kernel, set()).add(dict(attributes).get('device.kernel.class'))
         if 'feed_forward' in stack:
             reasons[dict(attributes).get('device.stall.reason')] += value
             require('main' in stack, f'no caller: {stack}')
@@ -131,6 +133,8 @@ def device():
             wanted.update({reason: value for reason in reasons if reason in stack})
     equal(reasons, wanted, 'stall reasons of the kernel')
     require(reasons['sbid'] > sum(reasons.values()) / 2, reasons)
+    equal(classes, {'feed_forward': {'matrix product'}, 'softmax': {'softmax'}, 'attention_scores': {'attention'},
+                    'rms_norm': {'normalization'}, 'bias_gelu': {'activation'}}, 'classes of kernels')
 
 
 @case('the variables of OpenTelemetry are used', needs=[])
