@@ -65,7 +65,7 @@ struct debug_lines {
 int debug_lines_read(Dwarf *dwarf, const Elf_Data *line_section, Dwarf_Off offset, Dwarf_Off *next,
 		     struct debug_lines *lines);
 /*
- * Decodes such a table. Rows of inlined code name its function and the row of the call (DW_LNE_NVIDIA_inlined_call);
+ * Decodes such a table. Rows of inlined code name its function and the row of the call, in an extension of DWARF;
  * the function around it has no name here. Returns as debug_unit_read_lines().
  */
 int debug_unit_read_table(struct debug_unit *unit, Dwarf *dwarf, const struct debug_lines *lines,
