@@ -17,7 +17,7 @@ CUDA = os.path.join(SOURCE, 'examples/cuda')
 RECORDED = os.path.join(SOURCE, 'tests/abi/code_objects/sass_lines.txt')
 FLAGS = ('-std=gnu17', '-g', '-O1', '-I' + os.path.join(SOURCE, 'include'))
 FILES = [os.path.join(CUDA, 'sass', name) for name in ('sass.c', 'flow.c')]
-RESULT, OPERANDS = 1, 2
+RESULT, OPERANDS, PIPELINE = 1, 2, 4
 
 
 def build():
@@ -145,6 +145,23 @@ def a_set_of_barriers_is_waited_for():
     found = producers([control(LDG, write=2), control(LDG, write=1), word, control(NOP, waits=6), EXIT], sm=80)
     assert found[2] == ([(0, RESULT, 2), (1, RESULT, 1)], False), found[2]
     assert found[3] == ([], False), found[3]
+
+
+@case
+def a_stall_count_has_what_wrote_a_register_that_is_read():
+    move, add = 0x000fc60000000f00391fcb8e00097802, 0x000fcc0007ffe0ff7fe0000009057810
+    other = add & ~(0xff << 24) | 8 << 24
+    texts = [line.split('\t')[3] for line in dump([(80, 0, word) for word in (move, add, other)])]
+    assert texts == ['MOV R9, 0x391fcb8e', 'IADD3 R5, R9, 0x7fe00000, RZ', 'IADD3 R5, R8, 0x7fe00000, RZ'], texts
+    pipeline = [(0, PIPELINE, 0)]
+    for words, wanted in (([control(move, stall=4), control(add)], pipeline),
+                          ([control(move, stall=1), control(add)], []),
+                          ([control(move, stall=4), control(other)], []),
+                          ([control(move, stall=4, write=0), control(add)], []),
+                          ([control(move, stall=1), control(other, stall=3), control(add)], pipeline),
+                          ([control(move, stall=8), control(other, stall=3), control(add)], [])):
+        found = producers([*words, EXIT], sm=80)[len(words) - 1]
+        assert found == (wanted, False), (words, found)
 
 
 class Code(ctypes.Structure):

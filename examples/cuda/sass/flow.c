@@ -276,6 +276,57 @@ static void search_barrier(struct search *search, uint32_t number, unsigned barr
 	}
 }
 
+static bool overlap(const struct sass_registers *a, const struct sass_registers *b)
+{
+	for (unsigned i = 0; i < 4; i++)
+		if (a->general[i] & b->general[i] || a->uniform[i] & b->uniform[i])
+			return true;
+	return a->predicates & b->predicates || a->uniform_predicates & b->uniform_predicates;
+}
+
+/* Removes registers that were found. */
+static void remove_registers(struct sass_registers *from, const struct sass_registers *found)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		from->general[i] &= ~found->general[i];
+		from->uniform[i] &= ~found->uniform[i];
+	}
+	from->predicates &= (uint8_t)~found->predicates;
+	from->uniform_predicates &= (uint8_t)~found->uniform_predicates;
+}
+
+/*
+ * Finds the instructions of fixed latency for whose results the stall count of the instruction before one was chosen:
+ * they write what it reads, so few cycles before that the shortest pipeline would not have finished without that count.
+ */
+#define SHORTEST_LATENCY 4
+
+static void find_pipeline(struct search *search, uint32_t number)
+{
+	const struct sass_flow *flow = search->flow;
+	struct sass_word word = word_at(flow, number);
+	struct sass_registers reads, writes, others;
+	if (!sass_registers(flow->sm, &word, &reads, &writes))
+		return;
+	search->barrier = 0;
+	/* Cycles from an instruction to this one, if the stall count of the last one before it were 1. */
+	for (unsigned cycles = 0; number; number--) {
+		if (flow->flags[number] & SASS_TARGET || !(flow->flags[number - 1] & SASS_CONTINUES))
+			return;
+		word = word_at(flow, number - 1);
+		struct sass_control control = sass_control_of(&word);
+		bool is_last = cycles == 0;
+		if (is_last && control.stall < 2)
+			return;
+		cycles += is_last || !control.stall ? 1 : control.stall;
+		if (cycles >= SHORTEST_LATENCY || !sass_registers(flow->sm, &word, &others, &writes))
+			return;
+		if (overlap(&reads, &writes) && control.write_barrier >= SASS_BARRIERS)
+			add(search, number - 1, IAPROF_WAIT_PIPELINE);
+		remove_registers(&reads, &writes);
+	}
+}
+
 static int compare_producers(const void *left, const void *right)
 {
 	const struct iaprof_producer *a = left, *b = right;
@@ -298,6 +349,7 @@ int sass_flow_producers(struct sass_flow *flow, uint32_t number, struct iaprof_p
 			search_barrier(search, number, i, 0);
 	if (waits.counted < SASS_BARRIERS && !(waits.all >> waits.counted & 1))
 		search_barrier(search, number, waits.counted, waits.count);
+	find_pipeline(search, number);
 	if (search->found_count)
 		qsort(search->found, search->found_count, sizeof *search->found, compare_producers);
 	uint32_t kept = 0;

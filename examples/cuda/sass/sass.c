@@ -510,6 +510,47 @@ void sass_waits(const struct sass_word *word, char text[SASS_WAITS])
 		append_wait(text, length, "stall", control.stall);
 }
 
+static void add_register(struct sass_registers *registers, const char *item, unsigned number)
+{
+	bool uniform = *item == 'U';
+	uint64_t *general = uniform ? registers->uniform : registers->general;
+	uint8_t *predicates = uniform ? &registers->uniform_predicates : &registers->predicates;
+	if (item[uniform] == 'R')
+		general[number / 64 % 4] |= UINT64_C(1) << number % 64;
+	else if (number < 7)
+		*predicates |= (uint8_t)(1u << number);
+}
+
+bool sass_registers(uint32_t sm, const struct sass_word *word, struct sass_registers *reads,
+		    struct sass_registers *writes)
+{
+	const struct sass_form *form = sass_form_find(sm, word);
+	*reads = *writes = (struct sass_registers){ 0 };
+	if (!form)
+		return false;
+	if (*form->guard != '-')
+		add_register(reads, form->guard, (unsigned)bits(word, 12, 3));
+	bool is_wide = *form->name == 'D' || strstr(form->template, ".WIDE");
+	for (const char *at = form->template; (at = strchr(at, '{')); at++) {
+		const char *item = at + 1;
+		bool uniform = *item == 'U';
+		char file = item[uniform];
+		if (file != 'R' && file != 'P')
+			continue;
+		/* Destinations are in bits 16 to 23; predicates in bits 81 to 86. */
+		unsigned position = (unsigned)atoi(item + uniform + 1);
+		unsigned width = file == 'P' ? 3 : uniform && sm < SM100 ? 6 : 8;
+		unsigned number = (unsigned)bits(word, position, width);
+		bool is_written = file == 'R' ? position == 16 : position == 81 || position == 84;
+		if (number == (1u << width) - 1) /* RZ, PT */
+			continue;
+		add_register(is_written ? writes : reads, item, number);
+		if (is_written && is_wide && file == 'R')
+			add_register(writes, item, number + 1);
+	}
+	return true;
+}
+
 static bool listed(const char *name, const char *list)
 {
 	size_t length = strlen(name);

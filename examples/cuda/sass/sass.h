@@ -54,4 +54,15 @@ uint32_t sass_group(const char *name);
 /* Returns the offset of the instruction that a form's label names, UINT64_MAX if it has none. */
 uint64_t sass_target(const struct sass_form *form, const struct sass_word *word, uint64_t offset);
 
+/* One bit for each register. */
+struct sass_registers {
+	uint64_t general[4], uniform[4];
+	uint8_t predicates, uniform_predicates;
+};
+
+/* Finds the registers that an instruction reads and writes; of those of several registers, only the first, and the
+   second of a 64-bit result. Returns false if the form is not known. */
+bool sass_registers(uint32_t sm, const struct sass_word *word, struct sass_registers *reads,
+		    struct sass_registers *writes);
+
 #endif
