@@ -450,9 +450,13 @@ def find_modifiers(rows, allowed):
             merged = False
             for i, a in enumerate(slots):
                 for b in slots[i + 1:]:
-                    if a[1] & b[1] and not any((x, y) in order or (y, x) in order for x in a[0] for y in b[0]):
+                    # Words that exclude each other are values of one field, even if each seems to have bits of its own.
+                    near = (a[1] << 2 | a[1] << 1 | a[1] | a[1] >> 1 | a[1] >> 2) & b[1]
+                    if near and not any((x, y) in order or (y, x) in order for x in a[0] for y in b[0]):
                         a[0] |= b[0]
                         a[1] |= b[1]
+                        gaps = (a[1] << 1 & a[1] >> 1) & allowed
+                        a[1] |= gaps
                         slots.remove(b)
                         merged = True
                         break
@@ -531,6 +535,8 @@ def learn_form(rows, shared, shared_mask):
                 prefer = [[(bit, 1)] for bit in reuse_places(pos)]
             elif name == "pre" and kind in ("P", "UP"):
                 prefer = [[(pos + 3, 1)]]
+            elif name == "after":
+                prefer = [[span] for span in {24: [(74, 2)], 32: [(60, 2)], 64: [(81, 2)]}.get(pos, [])]
             elif name == "pre":
                 prefer = [[(bit, 1)] for bit in {24: [72, 75, 63], 32: [63, 75, 72], 64: [75, 63, 72]}.get(pos, [63, 72, 75])]
             elif name == "bar":
@@ -1000,6 +1006,8 @@ def share(table):
                     entry = (tuple(spans), value)
                     if words.setdefault(entry, text) != text:
                         clash.add(entry)
+        # With a carry, a sign is the complement.
+        inverted = any("~" in feature[1].values() for (_, name), some in known.items() if name == "pre" for feature in some)
         for form in forms:
             for number in range(len(form.holes)):
                 for name in ("pre", "bar", "after", "reuse"):
@@ -1012,7 +1020,7 @@ def share(table):
                             adopt(form, key, ([(bit, 1)], {0: "", 1: ".reuse"}))
                     else:
                         features = known.get((place(form, number), name), [])
-                        if len(features) == 1:
+                        if len(features) == 1 and not (name == "pre" and inverted):
                             adopt(form, key, features[0])
             modifiers = []
             for slot, (spans, mapping) in enumerate(form.modifiers):
