@@ -127,7 +127,7 @@ static void add_rank(struct making *making, const struct stack_parts *parts, uin
 	}
 	struct summary_rank *rank = &summary->ranks.items[i];
 	rank->value = saturating_add(rank->value, value);
-	if (parts->kernel_class && strcmp(parts->kernel_class, "collective") == 0)
+	if (kernel_class_is_collective(parts->kernel_class))
 		rank->collective = saturating_add(rank->collective, value);
 }
 
@@ -323,18 +323,24 @@ static double samples_per_time(const struct summary_function *kernel)
 	return (double)kernel->samples / (double)kernel->value;
 }
 
+/* A collective uses little of the device by design. */
+static bool is_compared(const struct summary_function *kernel)
+{
+	return kernel->samples && !kernel_class_is_collective(kernel->kernel_class);
+}
+
 /* Finds the kernel with the most samples of its time, and compares all with it, after sorting. */
 static void find_uses(struct profile_summary *summary)
 {
 	struct summary_function *functions = summary->functions.items;
 	for (size_t i = 0; i < summary->functions.count; i++)
-		if (functions[i].samples >= USE_SAMPLES &&
+		if (is_compared(&functions[i]) && functions[i].samples >= USE_SAMPLES &&
 		    (double)functions[i].value >= FULLEST_SHARE * (double)summary->value &&
 		    (!summary->fullest || samples_per_time(&functions[i]) > samples_per_time(summary->fullest)))
 			summary->fullest = &functions[i];
 	for (size_t i = 0; summary->fullest && i < summary->functions.count; i++) {
 		struct summary_function *kernel = &functions[i];
-		if (!kernel->samples)
+		if (!is_compared(kernel))
 			continue;
 		kernel->is_use_limit = kernel->samples < USE_SAMPLES;
 		double samples = kernel->is_use_limit ? USE_SAMPLES : (double)kernel->samples;

@@ -45,15 +45,23 @@ const struct stall_class stall_classes[STALL_CLASS_COUNT] = {
 	[IAPROF_STALL_ISSUING] = { "Issuing", "issues instructions", "", "An instruction is issued: not a stall.", "" },
 };
 
+bool kernel_class_is_collective(const char *kernel_class)
+{
+	return kernel_class && strcmp(kernel_class, "collective") == 0;
+}
+
 const char *kernel_class_advice(const char *kernel_class)
 {
+	if (kernel_class_is_collective(kernel_class))
+		return STALL_ADVICE_COLLECTIVE;
 	return kernel_class && strcmp(kernel_class, "copy") == 0 ? STALL_ADVICE_COPY : NULL;
 }
 
 const char *stall_advice(uint32_t stall_class, const char *kernel_class)
 {
-	bool waits_for_memory = stall_class == IAPROF_STALL_DATA || stall_class == IAPROF_STALL_QUEUE;
-	const char *of_class = waits_for_memory ? kernel_class_advice(kernel_class) : NULL;
+	bool is_of_class = stall_class == IAPROF_STALL_DATA || stall_class == IAPROF_STALL_QUEUE ||
+			   kernel_class_is_collective(kernel_class);
+	const char *of_class = is_of_class ? kernel_class_advice(kernel_class) : NULL;
 	return of_class ? of_class : stall_classes[stall_class].advice;
 }
 

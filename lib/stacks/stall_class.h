@@ -2,6 +2,7 @@
 /* What sinks write about stall reasons, by class: one text for each, whatever the hardware calls the reason. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/profile.h>
 
@@ -22,6 +23,12 @@ extern const struct stall_class stall_classes[STALL_CLASS_COUNT];
 #define STALL_ADVICE_COPY                                                                                              \
 	"This kernel only copies data. Avoid the copy: keep the data in the memory, and in the layout, in which they " \
 	"are used."
+
+/* For kernels of class "collective": what they wait for is other ranks. */
+#define STALL_ADVICE_COLLECTIVE                                                                                        \
+	"This kernel exchanges data with other ranks, and waits until they come. Give all ranks the same amount of "   \
+	"work, let the exchange overlap with computation, or exchange less."
+bool kernel_class_is_collective(const char *kernel_class);
 
 /* Returns what to try against the time of a kernel of a class, whatever it waits for; NULL: nothing. May be NULL. */
 const char *kernel_class_advice(const char *kernel_class);

@@ -123,6 +123,8 @@ static void append_reasons(struct text *text, const struct stack_tree *tree)
 	}
 	text_append_string(text, "],\"copy\":");
 	text_append_json(text, STALL_ADVICE_COPY);
+	text_append_string(text, ",\"collective\":");
+	text_append_json(text, STALL_ADVICE_COLLECTIVE);
 	text_append_string(text, ",\"names\":[");
 	const char *between = "[";
 	for (size_t i = 0; i < tree->frames.count; i++) {

@@ -188,6 +188,29 @@ TEST(ranks_wait_in_collectives_for_the_one_with_the_least)
 	EXPECT("\nTime in collectives by rank: python3 (rank 0) 30.8 %, python3 (rank 1) 40.0 %.\n");
 }
 
+TEST(a_collective_waits_for_other_ranks_and_is_not_narrow)
+{
+	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds");
+	static const struct {
+		const char *name, *class;
+		uint64_t time, samples;
+	} kernels[] = { { "ncclDevKernel_AllReduce", "collective", 700, 100 }, { "gemm", "matrix product", 300, 900 } };
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t kernel =
+			test_profile_frame(&profile, &(struct iaprof_frame){ .name = kernels[i].name,
+									     .kind = IAPROF_FRAME_DEVICE_FUNCTION,
+									     .kernel_class = kernels[i].class });
+		uint32_t frames[] = { frame("train", IAPROF_FRAME_PROCESS, 0, NULL, 0), kernel,
+				      reason("barrier", IAPROF_STALL_BARRIER) };
+		uint32_t stack = test_profile_stack(&profile, frames, 3);
+		test_profile_value(&profile, stack, time, kernels[i].time);
+		test_profile_value(&profile, stack, stalls, kernels[i].samples);
+	}
+	make(time);
+	EXPECT("  What to try: This kernel exchanges data with other ranks, and waits until they come. ");
+	ck_assert_ptr_null(strstr(text_string(&text), "uses about"));
+}
+
 TEST(one_rank_waits_for_nobody)
 {
 	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds");

@@ -140,7 +140,9 @@ class Analysis {
           kernel.samples += values.total[node];
       }
     }
-    const density = ({ samples, total }) => samples / total, sampled = this.sorted.filter(({ samples }) => samples > 0);
+    const density = ({ samples, total }) => samples / total;
+    // A collective uses little of the device by design.
+    const sampled = this.sorted.filter(({ samples, frame }) => samples > 0 && this.frames.classes[frame] !== 'collective');
     const fullest = sampled.filter(({ samples, total }) => samples >= USE_SAMPLES && total >= FULLEST_SHARE * this.whole)
       .reduce((a, b) => (a && density(a) >= density(b) ? a : b), null);
     for (const kernel of fullest ? sampled : [])

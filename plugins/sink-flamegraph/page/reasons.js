@@ -5,16 +5,18 @@ const ISSUING = 9, OTHER_REASON = 8;
 const REASONS = Array.from({ length: ISSUING + 1 }, () => ({ label: '', phrase: '', ends: '', text: '', remedy: '', names: [] }));
 const reasonSlots = new Map();
 
-let copyRemedy = '';
+// By class of kernels.
+let classRemedies = new Map();
 
 // What to try against a stall in a kernel of a class, as in lib/stacks/stall_class.c: a copy that waits for memory or its
-// queue, the first two slots, is better avoided.
-const remedyOf = (slot, kernelClass) => (slot < 2 && remedyOfClass(kernelClass)) || REASONS[slot].remedy;
-const remedyOfClass = (kernelClass) => (kernelClass === 'copy' ? copyRemedy : '');
+// queue, the first two slots, is better avoided, and a collective waits for other ranks.
+const remedyOf = (slot, kernelClass) => ((slot < 2 || kernelClass === 'collective') && remedyOfClass(kernelClass)) || REASONS[slot].remedy;
+const remedyOfClass = kernelClass => classRemedies.get(kernelClass) || '';
 
-// classes: [label, phrase, ends, text, remedy] each; copy: a remedy; names: [hardware name, class] of the profile's reasons
-function setReasons({ classes, copy, names }) {
-  copyRemedy = copy;
+// classes: [label, phrase, ends, text, remedy] each; copy, collective: remedies; names: [hardware name, class] of the
+// profile's reasons
+function setReasons({ classes, copy, collective, names }) {
+  classRemedies = new Map([['copy', copy], ['collective', collective]]);
   classes.forEach(([label, phrase, ends, text, remedy], slot) =>
     Object.assign(REASONS[slot], { label, phrase, ends, text, remedy, names: [] }));
   reasonSlots.clear();
