@@ -45,7 +45,8 @@ struct making {
 	tallies samples;   /* name: device samples of kernels, beside their time */
 	tallies copies;    /* name of a kind of copies, name, file, line of their launch: time */
 	uint64_t in_kernels;
-	bool has_classes; /* frames state the classes of kernels */
+	bool has_classes;    /* frames state the classes of kernels */
+	bool has_more_ranks; /* than there is room for */
 	bool failed;
 };
 
@@ -118,8 +119,10 @@ static void add_rank(struct making *making, const struct stack_parts *parts, uin
 		return;
 	while (i < summary->ranks.count && strcmp(summary->ranks.items[i].name, parts->process->name) != 0)
 		i++;
-	if (i == SUMMARY_PARTS_MAX)
+	if (i == SUMMARY_PARTS_MAX) {
+		making->has_more_ranks = true;
 		return;
+	}
 	if (i == summary->ranks.count &&
 	    !array_push(&summary->ranks, ((struct summary_rank){ .name = parts->process->name }))) {
 		making->failed = true;
@@ -134,13 +137,15 @@ static void add_rank(struct making *making, const struct stack_parts *parts, uin
 static int compare_ranks(const void *left, const void *right)
 {
 	const struct summary_rank *a = left, *b = right;
-	return a->collective != b->collective ? (a->collective < b->collective) - (a->collective > b->collective)
-					      : strcmp(a->name, b->name);
+	double share_a = (double)a->collective / (double)a->value, share_b = (double)b->collective / (double)b->value;
+	return share_a != share_b ? (share_a < share_b) - (share_a > share_b) : strcmp(a->name, b->name);
 }
 
-static void sort_ranks(struct profile_summary *summary)
+static void sort_ranks(struct making *making)
 {
-	if (summary->ranks.count > 1)
+	struct profile_summary *summary = making->summary;
+	/* The one that the others wait for may be among those without room. */
+	if (summary->ranks.count > 1 && !making->has_more_ranks)
 		qsort(summary->ranks.items, summary->ranks.count, sizeof *summary->ranks.items, compare_ranks);
 	else
 		summary->ranks.count = 0;
@@ -459,7 +464,7 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 	}
 	sort_parts(&summary->idle_reasons);
 	sort_parts(&summary->kernel_classes);
-	sort_ranks(summary);
+	sort_ranks(&making);
 	if (summary->copies.count)
 		qsort(summary->copies.items, summary->copies.count, sizeof *summary->copies.items, compare_copies);
 	add_other_kernels(&making);

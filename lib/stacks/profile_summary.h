@@ -77,8 +77,8 @@ struct profile_summary {
 	summary_parts idle_reasons;   /* what launching threads did while devices were idle, such as "[disk]" */
 	summary_parts kernel_classes; /* the last one is "other"; both: the largest first, empty if none is known */
 	/*
-	 * Of device time; empty unless there are several. The most in collectives first: the last one is what the
-	 * others wait for, if all do as much else.
+	 * Of device time; empty unless there are several. The largest share in collectives first: the last one is what
+	 * the others wait for, if all do as much else.
 	 */
 	ARRAY(struct summary_rank) ranks;
 	ARRAY(struct summary_copy) copies; /* the longest first, at most SUMMARY_PARTS_MAX */

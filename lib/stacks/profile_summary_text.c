@@ -268,10 +268,17 @@ static void append_copy_name(struct text *text, const char *name)
 	text_free(&plain);
 }
 
-/* Copies run beside kernels: their shares are of the time from the first execution to the last. */
+/* Between host and device; a copy on the host needs no pinned memory. */
+static bool copy_is_of_pageable_memory(const char *name)
+{
+	return strcmp(name, "[copy host to device (pageable)]") == 0 ||
+	       strcmp(name, "[copy device to host (pageable)]") == 0;
+}
+
+/* Copies run beside kernels and before them: their shares are of the run. */
 static void append_copies(struct text *text, const struct profile_summary *summary)
 {
-	uint64_t whole = saturating_add(summary->idle, summary->value);
+	uint64_t whole = summary->profile->end - summary->profile->begin;
 	const struct summary_copy *copies = summary->copies.items, *slow = NULL;
 	/* The longest first. */
 	size_t shown = 0;
@@ -286,17 +293,17 @@ static void append_copies(struct text *text, const struct profile_summary *summa
 		text_append_format(text, " %s in", quantity_size((double)copies[i].bytes).text);
 		text_append_format(text, " %s (", quantity_time((double)copies[i].time).text);
 		append_share(text, copies[i].time, whole);
-		text_append_string(text, " of the time)");
+		text_append_string(text, " of the run)");
 	}
 	text_append_string(text, ".\n");
 	for (size_t i = 0; i < summary->copies.count && !slow; i++)
-		if (strstr(copies[i].name, "(pageable)") && (double)copies[i].time >= DOMINATES * (double)whole)
+		if (copy_is_of_pageable_memory(copies[i].name) && (double)copies[i].time >= DOMINATES * (double)whole)
 			slow = &copies[i];
 	if (!slow)
 		return;
 	text_append_string(text, "Copies of pageable host memory take ");
 	append_share(text, slow->time, whole);
-	text_append_string(text, " of the time.\n");
+	text_append_string(text, " of the run.\n");
 	if (slow->launch) {
 		text_append_string(text, "  Launch site: ");
 		append_frame(text, slow->launch);
@@ -336,6 +343,11 @@ static void append_narrow(struct text *text, const struct profile_summary *summa
  * least. */
 #define WAITS_FOR_RANK 0.05
 
+static double collective_share(const struct summary_rank *rank)
+{
+	return (double)rank->collective / (double)rank->value;
+}
+
 static void append_ranks(struct text *text, const struct profile_summary *summary)
 {
 	const struct summary_rank *ranks = summary->ranks.items;
@@ -353,7 +365,7 @@ static void append_ranks(struct text *text, const struct profile_summary *summar
 		append_share(text, ranks[i].collective, ranks[i].value);
 	}
 	text_append_string(text, ".");
-	if ((double)(ranks[0].collective - ranks[count - 1].collective) >= WAITS_FOR_RANK * (double)ranks[0].value) {
+	if (collective_share(&ranks[0]) - collective_share(&ranks[count - 1]) >= WAITS_FOR_RANK) {
 		text_append_string(text, " The others probably wait for ");
 		text_append_name(text, ranks[count - 1].name);
 		text_append_string(text, ", which spends least there.");

@@ -29,8 +29,8 @@ TIP = '''const tip = document.getElementById("tip");
     rows: [...tip.querySelectorAll(".row")].map(row => [...row.children].map(part => part.textContent)) };'''
 
 
-def make_page(types, stacks, lost=(), options=(), times=None, records=()):
-    return write_profile('flamegraph', pathlib.Path('page.html'), types, stacks, lost, options, times, records=records)
+def make_page(types, stacks, lost=(), options=(), times=None, **how):
+    return write_profile('flamegraph', pathlib.Path('page.html'), types, stacks, lost, options, times, **how)
 
 
 def share(part, whole):

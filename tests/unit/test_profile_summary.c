@@ -185,7 +185,13 @@ TEST(ranks_wait_in_collectives_for_the_one_with_the_least)
 	text_free(&text);
 	add_of_rank("python3 (rank 0)", "collective", time, 300);
 	make(time);
-	EXPECT("\nTime in collectives by rank: python3 (rank 0) 30.8 %, python3 (rank 1) 40.0 %.\n");
+	EXPECT("\nTime in collectives by rank: python3 (rank 1) 40.0 %, python3 (rank 0) 30.8 %. The others probably "
+	       "wait for python3 (rank 0), which spends least there.\n");
+	profile_summary_free(&summary);
+	text_free(&text);
+	add_of_rank("python3 (rank 1)", "matrix product", time, 280);
+	make(time);
+	EXPECT("\nTime in collectives by rank: python3 (rank 1) 31.3 %, python3 (rank 0) 30.8 %.\n");
 }
 
 TEST(a_collective_waits_for_other_ranks_and_is_not_narrow)
@@ -392,7 +398,7 @@ static void add_copy(const char *name, const char *site, uint32_t line, uint32_t
 	test_profile_value(&profile, test_profile_stack(&profile, frames, 4), value_type, value);
 }
 
-/* The kernel has 800 ns, the device is idle for 200, and copies take 300 beside both: shares are of 1000. */
+/* The kernel has 800 ns, the device is idle for 200, and copies take 300 of a run of 2000. */
 TEST(states_copies_beside_the_time_and_where_pageable_memory_is_copied)
 {
 	uint32_t time = test_profile_value_type(&profile, "gpu-time", "nanoseconds"),
@@ -412,11 +418,12 @@ TEST(states_copies_beside_the_time_and_where_pageable_memory_is_copied)
 	add_copy("[copy host to device (pageable)]", "read", 9, bytes, 1 << 20);
 	add_copy("[memory set]", "read", 10, copies, 50);
 	add_copy("[memory set]", "read", 10, bytes, 512);
+	profile.end = 3000; /* it begins at 1000 */
 	make(time);
 	ck_assert_uint_eq(summary.value, 800);
-	EXPECT("Copies: host to device (pageable) 3.00 MiB in 250 ns (25.0 % of the time), memory set 512 B in 50 ns "
-	       "(5.00 % of the time).\n"
-	       "Copies of pageable host memory take 25.0 % of the time.\n"
+	EXPECT("Copies: host to device (pageable) 3.00 MiB in 250 ns (12.5 % of the run), memory set 512 B in 50 ns "
+	       "(2.50 % of the run).\n"
+	       "Copies of pageable host memory take 12.5 % of the run.\n"
 	       "  Launch site: fetch, load.py:5\n"
 	       "  What to try: pin the host memory");
 	EXPECT("GPU time by kernel: gemm 100 %\n");

@@ -8,6 +8,8 @@ const DOMINATES = 0.05; // of device time: a smaller share is not a bottleneck
 // See lib/stacks/profile_summary.c.
 const NARROW_SHARE = 0.05, NARROW_USE = 0.25, FULLEST_SHARE = 0.01, USE_SAMPLES = 100, NARROW_MAX = 3;
 
+const RANKS_MAX = 64; // SUMMARY_PARTS_MAX
+
 const isNarrow = ({ use }) => Boolean(use) && use.part < NARROW_USE;
 
 // "0.86 %"; "<6.7 %" if too few samples are known
@@ -88,7 +90,7 @@ class Analysis {
     return sorted.every(isOther) ? [] : sorted;
   }
 
-  // Ranks of a parallel program, the most time in collectives first: { name, total, collective }; empty unless there are
+  // Ranks of a parallel program, the largest share of time in collectives first: { name, total, collective }; empty unless there are
   // several and they have any. See lib/stacks/profile_summary.c.
   get ranks() {
     const { view: { parent, frame }, frames, model } = this, ranks = new Map();
@@ -105,8 +107,9 @@ class Analysis {
         rank.collective += frames.classes[kernel.frame] === 'collective' ? this.values.total[node] : 0;
         ranks.set(name, rank);
       }
-    const sorted = [...ranks.values()].sort((one, two) => two.collective - one.collective || (one.name < two.name ? -1 : 1));
-    return sorted.length > 1 && sorted[0].collective > 0 ? sorted : [];
+    const share = ({ collective, total }) => collective / total;
+    const sorted = [...ranks.values()].sort((one, two) => share(two) - share(one) || (one.name < two.name ? -1 : 1));
+    return sorted.length > 1 && sorted.length <= RANKS_MAX && sorted[0].collective > 0 ? sorted : [];
   }
 
   // The most expensive stalls: { kernel, line, slot, value }

@@ -85,11 +85,14 @@ class Model {
 
   get isDevice() { return this.isOfDevice(this.type); }
 
+  // Whether filters or the chosen time keep a part of the run.
+  get isPart() { return Boolean(this.range) || ['focus', 'ignore', 'process', 'thread', 'service', 'trace'].some(key => this.state.get(key)); }
+
   // How long the devices were idle of which the selected type is the time; 0: not known, or it is that of all processes
   // and of the whole run, of which a part is selected.
   get idle() {
-    const { idleType } = this, isPart = this.range || ['focus', 'ignore', 'process', 'thread', 'service', 'trace'].some(key => this.state.get(key));
-    return idleType < 0 || isPart ? 0 : this.unhiddenValues().view.selves[idleType].reduce((sum, value) => sum + value, 0);
+    const { idleType } = this;
+    return idleType < 0 || this.isPart ? 0 : this.unhiddenValues().view.selves[idleType].reduce((sum, value) => sum + value, 0);
   }
 
   // The types with a role, such as idle time, of the devices of which the selected type is the time.
@@ -136,7 +139,7 @@ class Model {
   get copies() {
     const [times = -1] = this.typesBeside(Role.COPY_TIME), [sizes = -1] = this.typesBeside(Role.COPIED_BYTES), { view } = this.unhiddenValues();
     const analysisOf = type => (type < 0 ? null : new Analysis(this, new Values(view, this.frames, type)));
-    const copies = this.idle > 0 && analysisOf(times), copied = copies && analysisOf(sizes);
+    const copies = !this.isPart && analysisOf(times), copied = copies && analysisOf(sizes);
     return !copies ? [] : copies.sorted.map(kernel => ({ name: kernel.name, total: kernel.total, site: copies.launchSite(kernel),
       bytes: copied && copied.kernels.has(kernel.name) ? copied.kernels.get(kernel.name).total : 0 }));
   }

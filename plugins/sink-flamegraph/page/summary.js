@@ -116,19 +116,19 @@ class Summary {
     return reasons.length ? ` What the launching threads did meanwhile: ${reasons.join(', ')}.` : '';
   }
 
-  // What was copied beside kernels, as shares of the time from the first execution to the last.
+  // What was copied beside kernels and before them, as shares of the run.
   copies() {
-    const { app: { model } } = this, { copies } = model, whole = model.idle + this.analysis.whole;
+    const { app: { model } } = this, { copies } = model, whole = model.header.nanoseconds;
     const long = copies.slice(0, COPIES_SHOWN).filter(({ total }) => total >= COPY_SHARE * whole);
     if (!long.length)
       return [];
     const parts = long.map(({ name, total, bytes }) =>
-      `${name.replace(/^\[(copy )?|\]$/g, '')} ${sizeText(bytes)} in ${timeText(total)} (${shareText(total, whole)} of the time)`);
+      `${name.replace(/^\[(copy )?|\]$/g, '')} ${sizeText(bytes)} in ${timeText(total)} (${shareText(total, whole)} of the run)`);
     const shown = [make('p', { id: 'copies', className: 'say', textContent: `Copies: ${parts.join(', ')}.` })];
-    const slow = copies.find(({ name, total }) => name.includes('(pageable)') && total >= DOMINATES * whole);
+    const slow = copies.find(({ name, total }) => /^\[copy (host to device|device to host) \(pageable\)\]$/.test(name) && total >= DOMINATES * whole);
     if (slow) {
       const { view } = this.analysis, place = slow.site ? model.placeOf(view.frame[slow.site]) : '';
-      shown.push(make('p', { className: 'say', textContent: `Copies of pageable host memory take ${shareText(slow.total, whole)} of the time.${
+      shown.push(make('p', { className: 'say', textContent: `Copies of pageable host memory take ${shareText(slow.total, whole)} of the run.${
         slow.site ? ` Launch site: ${model.nameOf(view, slow.site)}${place ? `, ${place}` : ''}.` : ''}` }),
       make('p', { className: 'say', textContent: 'What to try: pin the host memory (in PyTorch, pin_memory() and non_blocking=True).' }));
     }
@@ -166,7 +166,7 @@ class Summary {
       return barRow(make('div', { className: 'krow', title: name }), make('span', { textContent: name }), bar,
         { value: collective / total, longest, whole: 1 });
     });
-    const waits = ranks[0].collective - least.collective >= WAITS_FOR_RANK * ranks[0].total;
+    const waits = ranks[0].collective / ranks[0].total - least.collective / least.total >= WAITS_FOR_RANK;
     return [this.section('Time in collectives by rank', 'of its GPU time', ...rows,
       waits && make('p', { className: 'say', textContent: `The others probably wait for ${least.name}, which spends least there.` }))];
   }
