@@ -14,6 +14,8 @@
 
 /* Limit on the scaling of a sample's time, if the thread is not known to have waited. */
 #define RUN_SCALE_MAX 2.0
+/* Copies that are examined for one gap: the latest ones. */
+#define STEPS_MAX 256u
 
 /* How many of the latest gaps one is added to at most. */
 #define RECENT_GAPS 8u
@@ -149,7 +151,8 @@ static size_t find_copies(const struct device_gaps *gaps, const struct device_ga
 	size_t end = array_lower_bound(gaps->copies.count, i, copies[i].end < gap->end + gaps->longest_copy);
 	uint64_t until = gap->end;
 	/* Of those that overlap, the one that ends last counts. */
-	for (size_t i = end; i-- > first && count < DEVICE_GAPS_PARTS_MAX;) {
+	size_t last = end > STEPS_MAX && end - STEPS_MAX > first ? end - STEPS_MAX : first;
+	for (size_t i = end; i-- > last && count < DEVICE_GAPS_PARTS_MAX;) {
 		struct copy_time part = copies[i];
 		part.begin = part.begin > gap->begin ? part.begin : gap->begin;
 		part.end = part.end < until ? part.end : until;

@@ -17,6 +17,8 @@
 /* Limits on nested inlined calls, deeper than any compiler's, and on all of them; a large kernel has about 20,000. */
 #define INLINE_DEPTH_MAX 64
 #define INLINE_COUNT_MAX ((size_t)4 << 20)
+/* Limit on the sum of nested calls over all rows, each of which libdw reads a name for. */
+#define INLINE_STEPS_MAX ((size_t)4 << 20)
 
 /* Returns whether the line program of the unit has a plausible size. */
 static bool has_sane_program(Dwarf_Die *die, const Elf_Data *section)
@@ -199,6 +201,7 @@ struct inline_reader {
 	Dwarf *dwarf;
 	const struct debug_lines *lines;
 	ARRAY(size_t) numbered;                /* rows of the sequence, by the numbers that rows of calls have in it */
+	size_t steps;                          /* so far */
 	size_t depth;                          /* of the current row: 0 if nothing is inlined there */
 	uint32_t scopes[INLINE_DEPTH_MAX + 1]; /* the outermost function first */
 };
@@ -259,7 +262,8 @@ static int enter_scopes(struct inline_reader *reader, size_t position)
 			return result;
 		if (!row)
 			break;
-		if (count == INLINE_DEPTH_MAX || dwarf_line_file(row, &files, &file) || dwarf_lineno(row, &line))
+		if (++reader->steps > INLINE_STEPS_MAX || count == INLINE_DEPTH_MAX ||
+		    dwarf_line_file(row, &files, &file) || dwarf_lineno(row, &line))
 			return -ENOEXEC;
 		calls[count++] = (struct debug_scope){ .name = name,
 						       .call_file = (uint32_t)file,

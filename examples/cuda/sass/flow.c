@@ -245,6 +245,10 @@ static void search_path(struct search *search, uint32_t number, struct state sta
 			for (; first < flow->edge_count && flow->edges[first].target == number; first++) {
 				uint32_t from = flow->edges[first].from;
 				struct state before = state;
+				if (++search->steps > SASS_FLOW_STEPS_MAX) {
+					search->incomplete = true;
+					return;
+				}
 				if (is_new(search, from, before) && examine(search, from, &before))
 					search_before(search, from, before);
 			}
