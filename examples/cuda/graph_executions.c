@@ -68,12 +68,20 @@ static struct graph_kernel *find_kernel(struct graph_executions *executions, con
 
 /* In place of the number of a graph, with the id of the kernel: CUPTI counts graphs from 1. */
 #define COPY_GRAPHS (UINT32_C(1) << 31)
+/* Above the ids of kernels, the number of digits of a copy's size. */
+#define SIZE_SHIFT 24
 
 uint64_t graph_executions_add(struct graph_executions *executions, uint32_t kernel,
 			      const struct cuda_execution *execution)
 {
 	uint32_t graph = execution->graph ? execution->graph : COPY_GRAPHS | kernel;
 	const struct graph_launch *launch = graph_launches_find(&executions->launches, graph, execution->correlation);
+	/* A program may copy single numbers often, and large tensors seldom, from other lines. */
+	if (launch && !execution->graph)
+		launch = graph_launches_refine(&executions->launches,
+					       graph | (64 - (uint32_t)__builtin_clzll(execution->bytes | 1))
+							       << SIZE_SHIFT,
+					       launch, execution->correlation);
 	struct graph_kernel wanted = { .key = { .kernel = kernel,
 						.capture = graph_nodes_stack(&executions->nodes, execution->node) } };
 	/* Executions before the first launch with a stack are sent with it. */

@@ -38,6 +38,16 @@ const struct graph_launch *graph_launches_latest(struct graph_launches *launches
 	return known && known->latest.correlation ? &known->latest : NULL;
 }
 
+const struct graph_launch *graph_launches_refine(struct graph_launches *launches, uint32_t group,
+						 const struct graph_launch *found, uint64_t correlation)
+{
+	struct graph_launch own = *found;
+	struct executable_graph *known = find_graph(launches, group);
+	if (own.correlation == correlation && (known || (known = add_graph(launches, group))))
+		known->latest = own;
+	return known ? &known->latest : found;
+}
+
 const struct graph_launch *graph_launches_find(struct graph_launches *launches, uint32_t graph, uint64_t correlation)
 {
 	struct executable_graph *known = find_graph(launches, graph);

@@ -36,5 +36,12 @@ void graph_launches_free(struct graph_launches *launches);
 void graph_launches_add(struct graph_launches *launches, const struct graph_launch *launch);
 /* Returns the launch to which an execution belongs, valid until the next call; NULL if none is known. */
 const struct graph_launch *graph_launches_find(struct graph_launches *launches, uint32_t graph, uint64_t correlation);
+/*
+ * Of a group of executions among those of a graph, such as copies of about one size: if the launch that was found is
+ * that of the execution, it is the group's latest from now on. Returns the group's latest, or else the one that was
+ * found; valid until the next call.
+ */
+const struct graph_launch *graph_launches_refine(struct graph_launches *launches, uint32_t group,
+						 const struct graph_launch *found, uint64_t correlation);
 /* Returns the latest launch of a graph, or NULL. */
 const struct graph_launch *graph_launches_latest(struct graph_launches *launches, uint32_t graph);

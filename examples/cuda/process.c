@@ -52,6 +52,7 @@ struct process {
 	uint64_t started;
 	uint64_t cupti_begin, cupti_end;
 	struct cuda_ring *ring;
+	bool is_refused; /* said why the program is not profiled */
 	uint64_t ring_size, tail;
 	uint64_t dropped[CUDA_DROP_COUNT];
 	ARRAY(uint32_t) functions;       /* KERNEL ids of sampled functions, by id - 1 */
@@ -591,7 +592,8 @@ static void take_message(struct process *process, const struct cuda_text *record
 		line[i] = text[i] >= ' ' && text[i] < 127 ? text[i] : '?';
 	line[length] = '\0';
 	bool is_refusal = record->kind == CUDA_TEXT_NOT_PROFILED;
-	process->session->refusals += is_refusal;
+	process->session->refusals += is_refusal && process->ring && !process->is_refused;
+	process->is_refused |= is_refusal;
 	host->log(host, record->kind == CUDA_TEXT_FACT ? IAPROF_LOG_INFO : IAPROF_LOG_WARNING,
 		  "process %" PRIu32 ": %s%s", process->pid, is_refusal ? "the program is not profiled: " : "", line);
 }

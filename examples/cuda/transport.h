@@ -36,7 +36,7 @@ enum cuda_times {
 /* A path, instead of that of the settings: this CUPTI and no other. */
 #define CUDA_CUPTI_VARIABLE "IAPROF_CUDA_CUPTI"
 
-#define CUDA_MAGIC 0x33616475630a0d00ull
+#define CUDA_MAGIC 0x34616475630a0d00ull
 #define CUDA_RING_SIZE (UINT64_C(16) << 20)
 #define CUDA_NAME_MAX 4096u
 #define CUDA_REASON_MAX 64u
