@@ -82,3 +82,18 @@
 	CALL(cuMemsetD2D8Async_ptsz, 431)                                                                              \
 	CALL(cuMemsetD2D16Async_ptsz, 432)                                                                             \
 	CALL(cuMemsetD2D32Async_ptsz, 433)
+
+/* Of these, those whose parameters are two addresses and a number of bytes. */
+#define LINEAR_COPY_CALLS(CALL)                                                                                        \
+	CALL(cuMemcpyHtoD_v2, 276)                                                                                     \
+	CALL(cuMemcpyHtoDAsync_v2, 277)                                                                                \
+	CALL(cuMemcpyDtoH_v2, 278)                                                                                     \
+	CALL(cuMemcpyDtoHAsync_v2, 279)                                                                                \
+	CALL(cuMemcpy, 305)                                                                                            \
+	CALL(cuMemcpyAsync, 306)                                                                                       \
+	CALL(cuMemcpyHtoD_v2_ptds, 397)                                                                                \
+	CALL(cuMemcpyDtoH_v2_ptds, 398)                                                                                \
+	CALL(cuMemcpy_ptds, 408)                                                                                       \
+	CALL(cuMemcpyAsync_ptsz, 418)                                                                                  \
+	CALL(cuMemcpyHtoDAsync_v2_ptsz, 421)                                                                           \
+	CALL(cuMemcpyDtoHAsync_v2_ptsz, 422)

@@ -201,6 +201,10 @@ static const struct {
 
 /* In place of a size: such copies are no kernels of the driver. */
 #define NO_KERNEL UINT32_MAX
+/* Likewise, with parameters that begin as struct cupti_memory_call, in bytes. */
+#define LINEAR_COPY (UINT32_MAX - 1)
+/* Larger copies have stacks at a rate of their own: few calls may copy most of what is copied. */
+#define LARGE_COPY (UINT64_C(1) << 20)
 
 static bool takes_copies(void)
 {
@@ -344,12 +348,14 @@ static void sample_earlier_contexts(void)
 
 static void count_launch(uint32_t element_size, const struct cupti_callback_data *call)
 {
-	const struct cupti_memory_call *memory = call->parameters;
+	const struct cupti_memory_call *memory = element_size == NO_KERNEL ? NULL : call->parameters;
+	uint64_t unit = element_size == LINEAR_COPY ? 1 : element_size;
 	if (element_size && takes_copies())
-		launch_counts_add_copy(&library.launches, call->correlation);
+		launch_counts_add_copy(&library.launches, call->correlation,
+				       memory && memory->count >= LARGE_COPY / unit);
 	if (!element_size && call->symbol)
 		launch_counts_add(&library.launches, call->symbol, call->correlation);
-	else if (element_size && element_size != NO_KERNEL && memory && memory->count >= LARGE_MEMORY / element_size)
+	else if (element_size && element_size != LINEAR_COPY && memory && memory->count >= LARGE_MEMORY / element_size)
 		launch_counts_add(&library.launches, CUDA_DRIVER_KERNELS, call->correlation);
 }
 
@@ -383,6 +389,16 @@ static bool is_copy(uint32_t id)
 	}
 }
 
+static bool is_linear_copy(uint32_t id)
+{
+	switch (id) {
+		LINEAR_COPY_CALLS(CASE)
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void handle_call(uint32_t id, const struct cupti_callback_data *call)
 {
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -391,7 +407,9 @@ static void handle_call(uint32_t id, const struct cupti_callback_data *call)
 	for (size_t i = 0; i < sizeof graph_calls / sizeof *graph_calls; i++)
 		if (graph_calls[i].id == id)
 			return handle_graph_call(graph_calls[i].call, call);
-	if (is_copy(id))
+	if (is_linear_copy(id))
+		handle_launch(LINEAR_COPY, call);
+	else if (is_copy(id))
 		handle_launch(NO_KERNEL, call);
 }
 

@@ -153,10 +153,10 @@ void launch_counts_add_graph(struct launch_counts *counts, uint32_t correlation)
 	add_unnamed(counts, CUDA_GRAPHS, correlation, &choice);
 }
 
-void launch_counts_add_copy(struct launch_counts *counts, uint32_t correlation)
+void launch_counts_add_copy(struct launch_counts *counts, uint32_t correlation, bool is_large)
 {
-	static __thread struct choice choice;
-	add_unnamed(counts, CUDA_COPIES, correlation, &choice);
+	static __thread struct choice choices[2];
+	add_unnamed(counts, CUDA_COPIES, correlation, &choices[is_large]);
 }
 
 void launch_counts_add_node(struct launch_counts *counts, uint64_t node)

@@ -39,8 +39,8 @@ void launch_counts_announce(struct launch_counts *counts);
 void launch_counts_add(struct launch_counts *counts, const char *symbol, uint32_t correlation);
 /* Counts a launch of a graph, CUDA_GRAPHS, of which there are fewer: their stacks are chosen by their own rate. */
 void launch_counts_add_graph(struct launch_counts *counts, uint32_t correlation);
-/* Calls the hook for a call that copies or sets memory, CUDA_COPIES, likewise. */
-void launch_counts_add_copy(struct launch_counts *counts, uint32_t correlation);
+/* Calls the hook for a call that copies or sets memory, CUDA_COPIES, likewise; large ones have a rate of their own. */
+void launch_counts_add_copy(struct launch_counts *counts, uint32_t correlation, bool is_large);
 /* Calls the hook for a node that the calling thread adds to a graph, CUDA_GRAPH_NODES: most of them, as they are few.
  */
 void launch_counts_add_node(struct launch_counts *counts, uint64_t node);
