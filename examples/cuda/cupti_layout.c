@@ -31,18 +31,6 @@ SAME(cupti_memory_call, count, cuMemsetD16Async_params, N);
 SAME(cupti_memory_call, count, cuMemsetD32Async_params, N);
 SAME(cupti_memory_call, count, cuMemcpyDtoD_v2_params, ByteCount);
 SAME(cupti_memory_call, count, cuMemcpyDtoDAsync_v2_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyHtoD_v2_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyHtoDAsync_v2_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyDtoH_v2_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyDtoHAsync_v2_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpy_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyAsync_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyHtoD_v2_ptds_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyDtoH_v2_ptds_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpy_ptds_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyAsync_ptsz_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyHtoDAsync_v2_ptsz_params, ByteCount);
-SAME(cupti_memory_call, count, cuMemcpyDtoHAsync_v2_ptsz_params, ByteCount);
 SAME_SIZE(cupti_stall, CUpti_PCSamplingStallReason);
 SAME(cupti_pc, cubin_crc, CUpti_PCSamplingPCData, cubinCrc);
 SAME(cupti_pc, offset, CUpti_PCSamplingPCData, pcOffset);
@@ -145,6 +133,8 @@ _Static_assert(CUPTI_MULTIPLE_SUBSCRIBERS == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NO
 	       "results");
 #define SAME_COPY(NAME, NUMBER) _Static_assert((int)CUPTI_DRIVER_TRACE_CBID_##NAME == NUMBER, #NAME);
 EARLY_COPY_CALLS(SAME_COPY)
+#define SAME_COUNT(NAME, NUMBER) SAME(cupti_memory_call, count, NAME##_params, ByteCount);
+LINEAR_COPY_CALLS(SAME_COUNT)
 #if CUDA_VERSION >= 13000
 BATCH_COPY_CALLS(SAME_COPY)
 #endif

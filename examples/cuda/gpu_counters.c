@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <base/clock.h>
 
 #include "nvml_functions.h"
 
 #define GPUS_MAX 64u
-#define NANOSECONDS 1000000000ull
 /* How long the end waits for a call of NVML. */
 #define END_WAIT_SECONDS 1
 
@@ -77,13 +77,6 @@ struct gpu_counters {
 	uint64_t readings, time, longest, failures; /* time: ns of all readings */
 	char problem[256];                          /* the first one; "": none */
 };
-
-static uint64_t read_clock(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NANOSECONDS + (uint64_t)now.tv_nsec;
-}
 
 struct gpu_counters *gpu_counters_new(const char *library, uint64_t interval)
 {
@@ -205,9 +198,9 @@ static void read_one(struct gpu_counters *counters, uint32_t number)
 	if (copy.has_failed)
 		return;
 	copy.has = 0;
-	uint64_t begin = read_clock();
+	uint64_t begin = clock_read(CLOCK_MONOTONIC);
 	read_gpu(counters, &copy);
-	uint64_t end = read_clock(), took = end - begin;
+	uint64_t end = clock_read(CLOCK_MONOTONIC), took = end - begin;
 	pthread_mutex_lock(&counters->lock);
 	gpu->handle = copy.handle;
 	gpu->unsupported = copy.unsupported;
@@ -225,17 +218,17 @@ static void *read_all(void *argument)
 {
 	struct gpu_counters *counters = argument;
 	bool is_open = open_nvml(counters);
-	uint64_t next = read_clock();
+	uint64_t next = clock_read(CLOCK_MONOTONIC);
 	pthread_mutex_lock(&counters->lock);
 	while (is_open && !counters->is_stopping) {
 		uint32_t count = counters->gpu_count;
 		pthread_mutex_unlock(&counters->lock);
 		for (uint32_t i = 0; i < count; i++)
 			read_one(counters, i);
-		uint64_t now = read_clock();
+		uint64_t now = clock_read(CLOCK_MONOTONIC);
 		next = next + counters->interval > now ? next + counters->interval : now;
-		const struct timespec until = { .tv_sec = (time_t)(next / NANOSECONDS),
-						.tv_nsec = (long)(next % NANOSECONDS) };
+		const struct timespec until = { .tv_sec = (time_t)(next / NANOSECONDS_PER_SECOND),
+						.tv_nsec = (long)(next % NANOSECONDS_PER_SECOND) };
 		pthread_mutex_lock(&counters->lock);
 		while (!counters->is_stopping &&
 		       pthread_cond_timedwait(&counters->stop, &counters->lock, &until) != ETIMEDOUT)

@@ -378,24 +378,18 @@ static void handle_launch(uint32_t element_size, const struct cupti_callback_dat
 	end_call();
 }
 
-static bool is_copy(uint32_t id)
+/* Returns what handle_launch() needs to know of a call that copies, in place of a size; 0: it is another call. */
+static uint32_t copy_kind(uint32_t id)
 {
 	switch (id) {
 #define CASE(NAME, NUMBER) case NUMBER:
-		COPY_CALLS(CASE)
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool is_linear_copy(uint32_t id)
-{
-	switch (id) {
 		LINEAR_COPY_CALLS(CASE)
-		return true;
+		return LINEAR_COPY;
+		OTHER_COPY_CALLS(CASE)
+		BATCH_COPY_CALLS(CASE)
+		return NO_KERNEL;
 	default:
-		return false;
+		return 0;
 	}
 }
 
@@ -407,10 +401,8 @@ static void handle_call(uint32_t id, const struct cupti_callback_data *call)
 	for (size_t i = 0; i < sizeof graph_calls / sizeof *graph_calls; i++)
 		if (graph_calls[i].id == id)
 			return handle_graph_call(graph_calls[i].call, call);
-	if (is_linear_copy(id))
-		handle_launch(LINEAR_COPY, call);
-	else if (is_copy(id))
-		handle_launch(NO_KERNEL, call);
+	if (copy_kind(id))
+		handle_launch(copy_kind(id), call);
 }
 
 static void called_back(void *data, uint32_t domain, uint32_t id, const void *parameters)
