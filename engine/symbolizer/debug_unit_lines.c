@@ -234,12 +234,11 @@ static int enter_scope(struct inline_reader *reader, size_t previous_depth, stru
 static int find_call(const struct inline_reader *reader, Dwarf_Line **row, size_t *position)
 {
 	const Dwarf_Line *counted = dwarf_linecontext(reader->lines->rows, *row);
-	size_t number = 0;
 	*row = NULL;
 	if (!counted)
 		return 0;
-	for (size_t left = reader->lines->row_count; left > 1; left -= left / 2)
-		number += left / 2 * (dwarf_onesrcline(reader->lines->rows, number + left / 2) <= counted);
+	size_t number =
+		array_lower_bound(reader->lines->row_count, i, dwarf_onesrcline(reader->lines->rows, i) < counted);
 	if (number >= reader->numbered.count || reader->numbered.items[number] >= *position)
 		return -ENOEXEC;
 	*position = reader->numbered.items[number];

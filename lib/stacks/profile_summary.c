@@ -137,7 +137,7 @@ static void add_rank(struct making *making, const struct stack_parts *parts, uin
 static int compare_ranks(const void *left, const void *right)
 {
 	const struct summary_rank *a = left, *b = right;
-	double share_a = (double)a->collective / (double)a->value, share_b = (double)b->collective / (double)b->value;
+	double share_a = summary_rank_share(a), share_b = summary_rank_share(b);
 	return share_a != share_b ? (share_a < share_b) - (share_a > share_b) : strcmp(a->name, b->name);
 }
 

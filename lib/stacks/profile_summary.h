@@ -53,6 +53,13 @@ struct summary_rank {
 	uint64_t value;
 	uint64_t collective; /* of it, in kernels that exchange data with other ranks and wait for them */
 };
+
+/* Returns the part of its time that a rank spends in collectives. */
+static inline double summary_rank_share(const struct summary_rank *rank)
+{
+	return (double)rank->collective / (double)rank->value;
+}
+
 /* Copies of one kind, beside the time of a device. */
 struct summary_copy {
 	const char *name; /* of the kernel that stands for them: "[copy host to device]"; as long as the profile */

@@ -343,11 +343,6 @@ static void append_narrow(struct text *text, const struct profile_summary *summa
  * least. */
 #define WAITS_FOR_RANK 0.05
 
-static double collective_share(const struct summary_rank *rank)
-{
-	return (double)rank->collective / (double)rank->value;
-}
-
 static void append_ranks(struct text *text, const struct profile_summary *summary)
 {
 	const struct summary_rank *ranks = summary->ranks.items;
@@ -365,7 +360,7 @@ static void append_ranks(struct text *text, const struct profile_summary *summar
 		append_share(text, ranks[i].collective, ranks[i].value);
 	}
 	text_append_string(text, ".");
-	if (collective_share(&ranks[0]) - collective_share(&ranks[count - 1]) >= WAITS_FOR_RANK) {
+	if (summary_rank_share(&ranks[0]) - summary_rank_share(&ranks[count - 1]) >= WAITS_FOR_RANK) {
 		text_append_string(text, " The others probably wait for ");
 		text_append_name(text, ranks[count - 1].name);
 		text_append_string(text, ", which spends least there.");

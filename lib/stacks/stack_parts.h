@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which frames of a stack state what: the launch site, the kernel, the instruction and what it waits for. */
+/* Finds the frames of a stack that are its launch site, kernel, instruction, producer and stall reason. */
 #pragma once
 
 #include <iaprof/profile.h>

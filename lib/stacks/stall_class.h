@@ -24,7 +24,7 @@ extern const struct stall_class stall_classes[STALL_CLASS_COUNT];
 	"This kernel only copies data. Avoid the copy: keep the data in the memory, and in the layout, in which they " \
 	"are used."
 
-/* For kernels of class "collective": what they wait for is other ranks. */
+/* For kernels of class "collective", which wait for other ranks. */
 #define STALL_ADVICE_COLLECTIVE                                                                                        \
 	"This kernel exchanges data with other ranks, and waits until they come. Give all ranks the same amount of "   \
 	"work, let the exchange overlap with computation, or exchange less."
