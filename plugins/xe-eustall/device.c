@@ -105,14 +105,12 @@ static int query_item(struct device *device, uint32_t number,
 
 static int parse_config(struct device *device, const void *answer, size_t size)
 {
-	uint16_t device_id;
-
-	if (query_parse_device_id(answer, size, &device_id))
+	if (query_parse_device_id(answer, size, &device->device_id))
 		return -EINVAL;
-	platform_name(device_id, device->name, sizeof device->name);
+	platform_name(device->device_id, device->name, sizeof device->name);
 	for (size_t i = 0; i < device->gts.count; i++)
 		if (device->gts.gts[i].main)
-			device->layout = platform_row_layout(device_id, device->gts.gts[i].version_major);
+			device->layout = platform_row_layout(device->device_id, device->gts.gts[i].version_major);
 	return 0;
 }
 
@@ -135,6 +133,23 @@ static int refuse(char *problem, size_t size, int error, const struct device *de
 {
 	snprintf(problem, size, "%s at %s: %s", device->name[0] ? device->name : "GPU", device->address, what);
 	return -error;
+}
+
+/* Names what a report needs: samples in an unknown layout would be decoded to wrong addresses and reasons. */
+static int refuse_layout(char *problem, size_t size, const struct device *device)
+{
+	char text[192];
+	const struct query_gt *gt = device->gts.gts;
+
+	while (gt < device->gts.gts + device->gts.count && !gt->main)
+		gt++;
+	bool has_main = gt < device->gts.gts + device->gts.count;
+	snprintf(text, sizeof text,
+		 "unknown sample format of device %04x, graphics IP version %u.%u (requires a newer iaprof; please "
+		 "report "
+		 "both numbers)",
+		 device->device_id, has_main ? gt->version_major : 0, has_main ? gt->version_minor : 0);
+	return refuse(problem, size, ENODEV, device, text);
 }
 
 /* Queries the device. Returns 0, or a negative errno with the reason why the device cannot be sampled. */
@@ -166,8 +181,7 @@ static int device_query(struct device *device, char *problem, size_t size)
 		return refuse(problem, size, -result, device, text);
 	}
 	if (!device->layout)
-		return refuse(problem, size, ENODEV, device,
-			      "unknown sample format of this GPU (requires a newer iaprof)");
+		return refuse_layout(problem, size, device);
 	for (size_t i = 0; i < device->gts.count; i++)
 		if (device->gts.gts[i].main && device->gts.gts[i].xe_cores)
 			return 0;

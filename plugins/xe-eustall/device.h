@@ -13,9 +13,10 @@
 #define DEVICES_MAX 64u
 
 struct device {
-	int node;         /* the render node, open */
-	char address[32]; /* "0000:03:00.0"; the node's name if it is not a PCI device */
-	char name[64];    /* "Intel Arc B580" */
+	int node;           /* the render node, open */
+	char address[32];   /* "0000:03:00.0"; the node's name if it is not a PCI device */
+	char name[64];      /* "Intel Arc B580" */
+	uint16_t device_id; /* PCI */
 	const struct row_layout *layout;
 	struct query_gts gts;
 	struct query_eu_stall eu_stall;

@@ -15,11 +15,16 @@ const struct row_layout *platform_row_layout(uint16_t device_id, uint16_t versio
 {
 	if (is_pvc(device_id))
 		return &row_layout_pvc;
-	if (version_major >= 35)
-		return &row_layout_xe3p;
-	if (version_major >= 20)
+	/* Xe2, Xe3 and Xe3p. A version between or after them may have another layout, which looks plausible. */
+	switch (version_major) {
+	case 20:
+	case 30:
 		return &row_layout_xe2;
-	return NULL;
+	case 35:
+		return &row_layout_xe3p;
+	default:
+		return NULL;
+	}
 }
 
 void platform_name(uint16_t device_id, char *name, size_t size)

@@ -8,7 +8,8 @@
 
 /*
  * Identifies a GPU by its PCI device id, because PVC reports no version, or by the version of the GT's graphics IP.
- * Rows have 64 bytes in every layout. Returns NULL for a GPU without EU stall sampling.
+ * Rows have 64 bytes in every layout. Returns NULL for a GPU without EU stall sampling, and for a version whose layout
+ * is not known.
  */
 const struct row_layout *platform_row_layout(uint16_t device_id, uint16_t version_major);
 

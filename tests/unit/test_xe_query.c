@@ -204,7 +204,9 @@ TEST(rows_of_platforms)
 		{ 0x64a0, 20, &row_layout_xe2 },
 		{ 0xb080, 30, &row_layout_xe2 },
 		{ 0x674c, 35, &row_layout_xe3p },
-		{ 0x1234, 40, &row_layout_xe3p },
+		{ 0x1234, 25, NULL },
+		{ 0x1234, 31, NULL },
+		{ 0x1234, 40, NULL },
 		{ 0x56a0, 0, NULL },
 		{ 0x7d55, 12, NULL },
 	};
