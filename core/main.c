@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program iaprof: reads the command line and runs the requested action. */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "config/configuration.h"
 #include "config/help.h"
 #include "config/build_paths.h"
 #include "engine.h"
+#include "plugin/helper.h"
 #include "plugin/option_aliases.h"
 #include "plugin/plugin_call.h"
 #include "plugin/plugin_description.h"
@@ -140,8 +144,34 @@ static void return_memory(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
+/*
+ * Becomes the program for --self-test, which has options of its own. Its arguments: this program, the program that it
+ * runs on the device, and the options. Returns if it is not installed.
+ */
+static void self_test(int argc, char **argv)
+{
+	CLEANUP_FREE char *folder = program_folder();
+	CLEANUP_FREE char *program = helper_path("iaprof-self-test");
+	CLEANUP_FREE char *device_program = helper_path("iaprof-self-test-gpu");
+	CLEANUP_FREE char *own = folder ? format_new("%s/iaprof", folder) : NULL;
+	CLEANUP_FREE char **arguments = calloc((size_t)argc + 2, sizeof *arguments);
+	if (own && program && device_program && arguments) {
+		arguments[0] = program;
+		arguments[1] = own;
+		arguments[2] = device_program;
+		memcpy(arguments + 3, argv + 2, (size_t)(argc - 2) * sizeof *arguments);
+		execv(program, arguments);
+	}
+	log_message(IAPROF_LOG_ERROR, "--self-test: %s",
+		    program && device_program ? strerror(errno) : "not installed with this iaprof");
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "--self-test")) {
+		self_test(argc, argv);
+		return EXIT_STATUS_FAILED;
+	}
 	return_memory();
 	hold_standard_streams();
 	if (argc == 2 && !strcmp(argv[0], PLUGIN_DESCRIPTION_PROGRAM))

@@ -254,6 +254,8 @@ static int take_option(struct configuration *configuration, struct configuration
 		return set_action(configuration, ACTION_LIST, error);
 	case OPTION_CHECK:
 		return set_action(configuration, ACTION_CHECK, error);
+	case OPTION_SELF_TEST:
+		return error_set(error, EINVAL, "--self-test must be the first option");
 	case OPTION_HELP:
 		return take_help(configuration, argv, error);
 	case OPTION_VERSION:

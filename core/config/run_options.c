@@ -98,6 +98,9 @@ const struct run_option run_options[] = {
 	  KEY(values.plugin_path, STRING), .group = GROUP_CONFIGURATION, .action = OPTION_LISTS, .separator = ':' },
 	{ "check", NULL, "Report what is missing for a complete profile, and exit.", .group = GROUP_CONFIGURATION,
 	  .action = OPTION_CHECK },
+	{ "self-test", NULL,
+	  "Check what iaprof assumes about this Intel GPU, its driver and runtime, and exit. Must be the first option.",
+	  .group = GROUP_CONFIGURATION, .action = OPTION_SELF_TEST },
 
 	{ "list", NULL, "List the plugins.", .group = GROUP_MESSAGES, .action = OPTION_LIST },
 	{ "help", "[PLUGIN]", "Show this help, or a plugin and its keys.", .group = GROUP_MESSAGES, .letter = 'h',

@@ -75,6 +75,12 @@ static int find_program(char **path, const char *name)
 	return try_folder(path, HELPER_FOLDER, "", name) ? 0 : -ENOENT;
 }
 
+char *helper_path(const char *name)
+{
+	char *path = NULL;
+	return find_program(&path, name) ? NULL : path;
+}
+
 int helper_start(struct child *child, char *const *arguments)
 {
 	static const int streams[] = { -1, -1, STDERR_FILENO };

@@ -9,3 +9,6 @@
  * NULL; the first is the name. Returns 0, or a negative errno: -ENOENT if it is not installed.
  */
 int helper_start(struct child *child, char *const *arguments);
+
+/* Returns the path of a helper program, which the caller frees, or NULL if it is not installed. */
+char *helper_path(const char *name);

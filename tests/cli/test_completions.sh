@@ -42,7 +42,7 @@ trap 'rm -rf "$scratch"' EXIT
 touch "$scratch/one.ini"
 
 expect --re --record --replay
-expect -- --budget --cgroup --check --children --config --container --continuous --debuginfod --decoder --diff --duration --eu-stall-subsample --finish-within --help --hold --interval --list --memory --normalize --output --pid --plugin-path --quiet --record --replay --rules --scope --sink \
+expect -- --budget --cgroup --check --children --config --container --continuous --debuginfod --decoder --diff --duration --eu-stall-subsample --finish-within --help --hold --interval --list --memory --normalize --output --pid --plugin-path --quiet --record --replay --rules --scope --self-test --sink \
 	--source --verbose --version
 expect '--children ' no yes
 expect '--scope ' command system

@@ -107,7 +107,7 @@ for name, said in help_options().items():
 report('iaprof(1) has the ranges and defaults of options', problems)
 keys = set(re.findall(r'^\.It Cm ([a-z-]+)$', read('man/iaprof.ini.5'), re.M))
 # --diff BEFORE AFTER is two keys.
-commands = {'config', 'source', 'sink', 'decoder', 'list', 'help', 'check', 'version'}
+commands = {'config', 'source', 'sink', 'decoder', 'list', 'help', 'check', 'self-test', 'version'}
 wanted = options - commands - {'diff'} | {'before', 'after'}
 report('iaprof.ini(5) has the keys', differences('iaprof.ini(5)', keys, wanted))
 

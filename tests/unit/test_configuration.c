@@ -283,7 +283,8 @@ TEST(refuses_bad_command_lines)
 		{ { "--=x" },
 		  "-- is ambiguous: --pid --children --cgroup --container --scope --duration --source --hold "
 		  "--finish-within --sink --output --interval --continuous --memory --budget --record --replay --diff "
-		  "--normalize --decoder --debuginfod --rules --config --plugin-path --check --list --help --version "
+		  "--normalize --decoder --debuginfod --rules --config --plugin-path --check --self-test --list --help "
+		  "--version "
 		  "--verbose "
 		  "--quiet" },
 		{ { "--list=all" }, "--list does not take a value" },
