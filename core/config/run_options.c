@@ -99,7 +99,7 @@ const struct run_option run_options[] = {
 	{ "check", NULL, "Report what is missing for a complete profile, and exit.", .group = GROUP_CONFIGURATION,
 	  .action = OPTION_CHECK },
 	{ "self-test", NULL,
-	  "Check what iaprof assumes about this Intel GPU, its driver and runtime, and exit. Must be the first option.",
+	  "Check what iaprof assumes about the GPU, its driver and runtime, and exit. Must be the first option.",
 	  .group = GROUP_CONFIGURATION, .action = OPTION_SELF_TEST },
 
 	{ "list", NULL, "List the plugins.", .group = GROUP_MESSAGES, .action = OPTION_LIST },

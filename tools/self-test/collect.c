@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 
 #include "collect.h"
-#include "config/build_paths.h"
 #include "observations.h"
 
 int collect(const struct collect_setup *setup, FILE *output)
