@@ -209,7 +209,7 @@ static struct result check_row_layout(const struct facts *facts)
 {
 	size_t wrong = 0;
 
-	if (!facts->seen->raw_count)
+	if (!facts->seen->raw_count || !facts->seen->layout)
 		return NOT_CHECKED("no rows");
 	for (size_t i = 0; i < facts->seen->raw_count; i++) {
 		bool is_wrong = false;
@@ -238,7 +238,7 @@ static struct result check_addresses(const struct facts *facts)
 
 static struct result check_base(const struct facts *facts)
 {
-	if (!facts->total || !facts->in_kernels)
+	if (!facts->in_kernels || !facts->seen->layout)
 		return NOT_CHECKED("no rows in kernels");
 	if (facts->seen->layout->address_bits > 32)
 		return facts->shift ? FAIL("absolute addresses are shifted by %#" PRIx64, facts->shift)

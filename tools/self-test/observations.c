@@ -298,14 +298,16 @@ static int read_lines(struct observations *observations, FILE *file, const char 
 		count++;
 		bool is_first = count == 1;
 		if (is_first ? strcmp(text, FIRST_LINE) : !read_line(observations, text)) {
-			fprintf(stderr, "%s:%zu: %s\n", name, count,
-				is_first ? "not a file of iaprof --self-test --save, or of a newer version"
-					 : "damaged line");
+			if (name)
+				fprintf(stderr, "%s:%zu: %s\n", name, count,
+					is_first ? "not a file of iaprof --self-test --save, or of a newer version"
+						 : "damaged line");
 			return -EINVAL;
 		}
 	}
 	if (!count || ferror(file)) {
-		fprintf(stderr, "%s: cannot read: %s\n", name, count ? strerror(errno) : "the file is empty");
+		if (name)
+			fprintf(stderr, "%s: cannot read: %s\n", name, count ? strerror(errno) : "the file is empty");
 		return -EIO;
 	}
 	return 0;

@@ -71,7 +71,7 @@ struct observations {
 	size_t missing_count;
 };
 
-/* Reads a whole file. Returns 0, or a negative errno after a message that names the line. The caller frees. */
+/* Reads a whole file. name: for the message about a damaged line; NULL: none. Returns 0 or a negative errno. */
 int observations_read(struct observations *observations, FILE *file, const char *name);
 void observations_free(struct observations *observations);
 
