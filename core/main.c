@@ -26,6 +26,7 @@
 #include "run/output/output.h"
 #include "run/output/screen.h"
 #include "run/run.h"
+#include "run/status_file.h"
 #include "text/printable.h"
 
 static enum exit_status list(struct registry *registry)
@@ -85,7 +86,8 @@ static int read_configuration(void *context, struct configuration *configuration
 				  error);
 }
 
-static enum exit_status act(const struct configuration *configuration, struct registry *registry, struct origin *origin)
+static enum exit_status act(const struct configuration *configuration, struct registry *registry, struct origin *origin,
+			    struct command_result *command)
 {
 	switch (configuration->action) {
 	case ACTION_VERSION:
@@ -98,10 +100,12 @@ static enum exit_status act(const struct configuration *configuration, struct re
 	case ACTION_CHECK:
 		return run_check(configuration, registry);
 	default:
-		return run(configuration, &(struct run_parts){ .registry = registry,
-							       .engine = &engine_functions,
-							       .read = read_configuration,
-							       .context = origin });
+		return run(configuration,
+			   &(struct run_parts){ .registry = registry,
+						.engine = &engine_functions,
+						.read = read_configuration,
+						.context = origin },
+			   command);
 	}
 }
 
@@ -166,6 +170,33 @@ static void self_test(int argc, char **argv)
 		    program && device_program ? strerror(errno) : "not installed with this iaprof");
 }
 
+/* Returns whether the exit status is that of the command. */
+static bool has_command(const struct configuration *configuration)
+{
+	return configuration->action == ACTION_RUN && configuration->command && !configuration->is_timer;
+}
+
+/* Returns the exit status of the process. */
+static int exit_status_of(const struct configuration *configuration, enum exit_status status,
+			  const struct command_result *command)
+{
+	if (!has_command(configuration))
+		return (int)status;
+	bool is_own = status == EXIT_STATUS_COMPLETE || command->was_not_executed;
+	return is_own ? command->status : EXIT_STATUS_OWN_FAILURE;
+}
+
+static enum exit_status write_status(const char *path, enum exit_status status)
+{
+	struct error error = { 0 };
+	if (!path || !status_file_write(path, status, &error))
+		return status;
+	/* If the run did not start because of this file, that was reported. */
+	if (status != EXIT_STATUS_USAGE)
+		log_message(IAPROF_LOG_ERROR, "%s", error.text);
+	return status == EXIT_STATUS_COMPLETE ? EXIT_STATUS_FAILED : status;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--self-test")) {
@@ -184,12 +215,15 @@ int main(int argc, char **argv)
 	struct origin origin = { .argc = argc, .argv = argv, .aliases.registry = &registry };
 	struct error error = { 0 };
 	enum exit_status status = EXIT_STATUS_USAGE;
+	struct command_result command = { 0 };
 	if (registry_scan(&registry, &error) || read_configuration(&origin, &configuration, &error)) {
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	} else {
 		log_set_level(IAPROF_LOG_WARNING + configuration.verbosity);
 		report_config_file(&configuration);
-		status = act(&configuration, &registry, &origin);
+		if (has_command(&configuration))
+			plugin_call_set_failure_status(EXIT_STATUS_OWN_FAILURE);
+		status = act(&configuration, &registry, &origin, &command);
 	}
 	plugin_aliases_free(&origin.aliases);
 	/* A full disk or a closed pipe is a failure. */
@@ -197,8 +231,11 @@ int main(int argc, char **argv)
 		log_message(IAPROF_LOG_ERROR, "cannot write to standard output: %m");
 		status = EXIT_STATUS_FAILED;
 	}
+	if (configuration.action == ACTION_RUN)
+		status = write_status(configuration.status_file, status);
+	int exit_status = exit_status_of(&configuration, status, &command);
 	registry_free(&registry);
 	configuration_free(&configuration);
 	plugin_call_unwatch();
-	return (int)status;
+	return exit_status;
 }

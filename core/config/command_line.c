@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the command line into a layer: see layer.h. */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -12,9 +13,6 @@
 #include "config/layer.h"
 #include "config/run_options.h"
 #include "config/value.h"
-
-/* Origin of settings, for messages. */
-#define COMMAND_LINE "command line"
 
 /* What getopt_long() returns for options without a letter: this, and the index of the option. */
 #define WITHOUT_LETTER 256
@@ -271,17 +269,13 @@ static bool is_last(const struct run_option *option)
 	return option->action == OPTION_HELP || option->action == OPTION_VERSION;
 }
 
-int command_line_read(struct configuration *configuration, struct configuration_layer *layer, int argc, char **argv,
-		      const struct option_aliases *aliases, struct error *error)
+static int read_line(struct configuration *configuration, struct configuration_layer *layer, int argc, char **argv,
+		     const struct syntax *syntax, const struct option_aliases *aliases, struct error *error)
 {
-	struct syntax syntax;
 	int value, result = 0;
 	bool is_alias;
 
-	make_syntax(&syntax);
-	opterr = 0;
-	optind = 0; /* resets getopt_long() of glibc, for callers that read several command lines */
-	while (result == 0 && (value = getopt_long(argc, argv, syntax.letters, syntax.names, NULL)) != -1) {
+	while (result == 0 && (value = getopt_long(argc, argv, syntax->letters, syntax->names, NULL)) != -1) {
 		const struct run_option *option = value == ':' || value == '?' ? NULL : find_option(value);
 		if (value == ':')
 			return error_set(error, EINVAL, "--%s requires a value", find_option(optopt)->name);
@@ -309,5 +303,29 @@ int command_line_read(struct configuration *configuration, struct configuration_
 				 argv[1], hint, argv[1]);
 	if (result == 0 && configuration->command && configuration->action == ACTION_LIST)
 		return error_set(error, EINVAL, "--list does not take a command");
+	return result;
+}
+
+/* Returns the command after an option with an error, NULL if there is none: the exit status depends on it. */
+static char **find_command(int argc, char **argv, const struct syntax *syntax)
+{
+	/* The value of an option of another profiler, such as -F 99. */
+	if (optind < argc && isdigit((unsigned char)argv[optind][0]))
+		optind++;
+	while (getopt_long(argc, argv, syntax->letters, syntax->names, NULL) != -1)
+		;
+	return optind < argc ? argv + optind : NULL;
+}
+
+int command_line_read(struct configuration *configuration, struct configuration_layer *layer, int argc, char **argv,
+		      const struct option_aliases *aliases, struct error *error)
+{
+	struct syntax syntax;
+	make_syntax(&syntax);
+	opterr = 0;
+	optind = 0; /* resets getopt_long() of glibc, for callers that read several command lines */
+	int result = read_line(configuration, layer, argc, argv, &syntax, aliases, error);
+	if (result && !configuration->command)
+		configuration->command = find_command(argc, argv, &syntax);
 	return result;
 }

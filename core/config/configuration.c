@@ -13,6 +13,7 @@
 #include "config/config_file.h"
 #include "config/instance_configuration.h"
 #include "config/layer.h"
+#include "config/output_format.h"
 #include "config/run_options.h"
 #include "config/value.h"
 
@@ -141,11 +142,30 @@ static const struct setting *choose(const struct configuration_layer *file,
 	return instance_find_setting(&file->run, key);
 }
 
+/* A setting as the user wrote it. */
+struct setting_name {
+	char text[160];
+};
+
+/* Formats "--pid", or "pid (run.ini:3)" for a key of a file. */
+static struct setting_name name_setting(const char *key, const char *origin)
+{
+	struct setting_name name;
+	bool is_option = !strcmp(origin, COMMAND_LINE), is_of_option = !strcmp(origin, "--diff");
+	if (is_option)
+		snprintf(name.text, sizeof name.text, "--%s", key);
+	else if (is_of_option || (!strncmp(origin, "--", 2) && !strcmp(origin + 2, key)))
+		snprintf(name.text, sizeof name.text, "%s", origin);
+	else
+		snprintf(name.text, sizeof name.text, "%s (%s)", key, origin);
+	return name;
+}
+
 /* Rejects two settings that contradict each other, with their origins. */
 static int refuse_both(const struct setting *one, const char *other, const char *other_origin, struct error *error)
 {
-	return error_set(error, EINVAL, "%s (%s) and %s (%s) are mutually exclusive", one->key, one->origin, other,
-			 other_origin);
+	return error_set(error, EINVAL, "%s and %s are mutually exclusive", name_setting(one->key, one->origin).text,
+			 name_setting(other, other_origin).text);
 }
 
 static int check_exclusive_pairs(const struct configuration_layer *file, const struct configuration_layer *command_line,
@@ -209,7 +229,8 @@ static int check_difference(const struct configuration *configuration, const str
 	if (before)
 		return check_recorded(configuration, file, command_line, before, excluded, error);
 	if (normalize)
-		return error_set(error, EINVAL, "normalize (%s) requires --diff BEFORE AFTER", normalize->origin);
+		return error_set(error, EINVAL, "%s requires --diff BEFORE AFTER",
+				 name_setting(normalize->key, normalize->origin).text);
 	return 0;
 }
 
@@ -247,8 +268,8 @@ static int check_sink_count(const struct configuration *configuration, const str
 	const struct setting *output = choose(file, command_line, "output");
 	if (!output || configuration->sinks.count <= 1)
 		return 0;
-	return error_set(error, EINVAL, "output (%s) with %zu sinks (set output= for each sink instead)",
-			 output->origin, configuration->sinks.count);
+	return error_set(error, EINVAL, "%s with %zu sinks (set output= for each sink instead)",
+			 name_setting(output->key, output->origin).text, configuration->sinks.count);
 }
 
 /* Adds the effective settings of one layer that are options of sources. */
@@ -337,9 +358,23 @@ static int set_keys(struct configuration *configuration, const struct configurat
 /* Rejects a setting that only another one gives a meaning. */
 static int check_dependent(const struct setting *setting, bool has_meaning, const char *other, struct error *error)
 {
-	return !setting || has_meaning
-		       ? 0
-		       : error_set(error, EINVAL, "%s (%s) requires %s", setting->key, setting->origin, other);
+	return !setting || has_meaning ? 0
+				       : error_set(error, EINVAL, "%s requires %s",
+						   name_setting(setting->key, setting->origin).text, other);
+}
+
+/* Sets what is profiled, unless --pid determines it. */
+static void set_scope(struct configuration *configuration)
+{
+	enum { SCOPE_AUTO, SCOPE_SYSTEM, SCOPE_COMMAND };
+	uint64_t wanted = configuration->values.scope;
+	const char *command = configuration->command ? configuration->command[0] : "";
+	const char *slash = strrchr(command, '/');
+	configuration->is_timer = strcmp(slash ? slash + 1 : command, "sleep") == 0 && wanted != SCOPE_COMMAND;
+	bool is_command = wanted == SCOPE_AUTO ? *command && !configuration->is_timer : wanted == SCOPE_COMMAND;
+	configuration->scope = is_command ? IAPROF_SCOPE_COMMAND : IAPROF_SCOPE_SYSTEM;
+	if (configuration->cgroup || configuration->container)
+		configuration->scope = IAPROF_SCOPE_CGROUP;
 }
 
 /* Stores the effective values. */
@@ -363,11 +398,9 @@ static int set_run_values(struct configuration *configuration, const struct conf
 					 configuration->values.pids || instance_find_setting(&file->run, "pid"),
 					 "--pid", error);
 	configuration->limits_finish = choose(file, command_line, "finish-within");
-	configuration->scope = configuration->values.scope == 0 ? IAPROF_SCOPE_SYSTEM : IAPROF_SCOPE_COMMAND;
+	set_scope(configuration);
 	configuration->verbosity = configuration->values.quiet ? -1 : (int)configuration->values.verbose;
 	configuration->without_children = configuration->values.children != 0;
-	if (configuration->cgroup || configuration->container)
-		configuration->scope = IAPROF_SCOPE_CGROUP;
 	if (result < 0 || !configuration->values.pids)
 		return result;
 	configuration->scope = IAPROF_SCOPE_PIDS;
@@ -410,6 +443,8 @@ int configuration_combine(struct configuration *configuration, struct configurat
 		result = check_difference(configuration, file, command_line, error);
 	if (result == 0)
 		result = check_sink_count(configuration, file, command_line, error);
+	if (result == 0)
+		result = output_formats_apply(configuration, error);
 	if (result == 0 && configuration->scope == IAPROF_SCOPE_COMMAND && !configuration->command)
 		return error_set(error, EINVAL, "scope 'command' requires a command");
 	return result;

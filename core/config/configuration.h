@@ -52,6 +52,7 @@ struct configuration {
 	uint64_t finish_within; /* longest time for symbols, and then for sinks, at the end of the run, ns */
 	bool limits_finish;     /* finish_within was set: it applies to replays, too */
 	int scope;              /* enum iaprof_scope */
+	bool is_timer;          /* the command is sleep, which only determines how long the run lasts */
 	ARRAY(uint32_t) pids;   /* -p */
 	bool without_children;  /* --children no */
 	char *cgroup;           /* --cgroup PATH; NULL if none */
@@ -59,6 +60,7 @@ struct configuration {
 	char *debuginfod;       /* --debuginfod URL; NULL if none */
 	char *rules;            /* --rules FILE; NULL if none */
 	char *output;      /* -o: the file of the only sink, before its own output key; NULL not given; "-" stdout */
+	char *status_file; /* --status-file FILE; NULL if none */
 	char *record_path; /* --record FILE; NULL if none */
 	struct instance_configuration record; /* --record FILE,KEY=VALUE...: the sink; plugin is NULL without keys */
 	char *replay_path;                    /* --replay FILE; NULL if none */

@@ -43,7 +43,8 @@ int instance_set_name(struct instance_configuration *instance, const char *name,
 	const char *end = find_name_end(name);
 	size_t length = (size_t)(end - name);
 
-	if (!strchr(name, '/') && !consists_of(name, length, NAME_LETTERS))
+	/* No plugin has a name with '_'; the message that it is unknown suggests the one with '-'. */
+	if (!strchr(name, '/') && !consists_of(name, length, NAME_LETTERS "_"))
 		return error_set(error, EINVAL, "'%s' is not a plugin name (lower-case letters, digits and '-')",
 				 value_excerpt(name).text);
 	if (*end && !consists_of(end + 1, strlen(end + 1), ID_LETTERS))

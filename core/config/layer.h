@@ -6,6 +6,9 @@
 #include "config/configuration.h"
 
 /* Initialise with {0}. */
+/* Origin of the settings of options, for messages. */
+#define COMMAND_LINE "command line"
+
 struct configuration_layer {
 	struct instance_configuration run; /* [iaprof], or options of the same names; only its settings are used */
 	struct instance_list sources;

@@ -8,7 +8,7 @@
 #define YEAR 31536000000000000ULL
 #define MILLISECOND 1000000ULL
 
-static const char *const scopes[] = { "system", "command", NULL };
+static const char *const scopes[] = { "auto", "system", "command", NULL };
 static const char *const children_choices[] = { "yes", "no", NULL };
 static const char *const normalizations[] = { "none", "total", "duration", NULL };
 
@@ -27,7 +27,9 @@ const struct run_option run_options[] = {
 	  "Profile only a container of Docker, Podman, containerd or systemd-nspawn, by id or name, or a unique "
 	  "prefix of it.",
 	  KEY(container, STRING), .group = GROUP_TARGET },
-	{ "scope", NULL, "Profile the whole system, or only COMMAND and its descendants.",
+	{ "scope", NULL,
+	  "Profile the whole system, or only COMMAND and its descendants. auto: COMMAND, if there is one other than "
+	  "sleep.",
 	  KEY(values.scope, CHOICE, .choices = scopes), .group = GROUP_TARGET },
 	{ "duration", "TIME", "Stop after TIME.", KEY(duration, DURATION, .minimum = MILLISECOND, .maximum = YEAR),
 	  .group = GROUP_TARGET, .letter = 'd' },
@@ -52,14 +54,16 @@ const struct run_option run_options[] = {
 	  .group = GROUP_OUTPUT, .letter = 'k', .action = OPTION_SINK },
 	{ "output", "FILE", "Output file, for runs with one sink (- is standard output).", KEY(output, STRING),
 	  .group = GROUP_OUTPUT, .letter = 'o' },
-	/* A plain number is in ms, for compatibility with the earlier profiler of this name. */
 	{ "interval", "TIME",
 	  "Write one profile per interval, with sinks that support it, instead of one of the whole run.",
-	  KEY(interval, DURATION, .minimum = MILLISECOND, .maximum = YEAR, .unit = "ms"), .group = GROUP_OUTPUT,
-	  .letter = 'i' },
+	  KEY(interval, DURATION, .minimum = MILLISECOND, .maximum = YEAR), .group = GROUP_OUTPUT, .letter = 'i' },
 	{ "continuous", NULL,
 	  "Run until stopped, in intervals (60s, if none is set) and with bounded memory. Default sink: ring.",
 	  KEY(continuous, BOOL), .group = GROUP_OUTPUT, .action = OPTION_ENABLES },
+	{ "status-file", "FILE",
+	  "Write the result of the profile to FILE: 0 complete, 1 failed, 2 usage error, 3 nothing to profile. With "
+	  "COMMAND, the exit status is that of COMMAND.",
+	  KEY(status_file, STRING), .group = GROUP_OUTPUT },
 	/* Three quarters of what the unit of the service permits, which includes helper processes and buffers. */
 	{ "memory", "SIZE", "Memory above which a continuous run is restarted.",
 	  KEY(memory, SIZE, .default_value = "384MiB", .minimum = 1 << 20), .group = GROUP_OUTPUT },

@@ -30,6 +30,7 @@ static _Thread_local bool has_signal_stack;
 
 static atomic_int watching_process; /* 0: no handlers are installed */
 static void (*clean_up)(void);      /* set before watching_process */
+static atomic_int failure_status = 1;
 static void (*report_failure)(int failure, const char *callback);
 static void (*report_end)(const char *callback, const char *what); /* set before watching_process */
 static void (*note_callback)(const char *callback);
@@ -113,7 +114,7 @@ static _Noreturn void end_process(const struct plugin_call *call, const char *wh
 		ssize_t written = write(STDERR_FILENO, line, strlen(line));
 		(void)written;
 	}
-	process_exit_immediately(1);
+	process_exit_immediately(failure_status);
 }
 
 static void handle(int number)
@@ -163,6 +164,16 @@ void plugin_call_watch(void (*before_end)(void))
 	atexit(at_exit);
 	at_quick_exit(at_exit);
 	install(handle);
+}
+
+void plugin_call_set_failure_status(int status)
+{
+	failure_status = status;
+}
+
+int plugin_call_failure_status(void)
+{
+	return failure_status;
 }
 
 void plugin_call_isolate(void (*report)(const char *callback, const char *what), void (*note)(const char *callback))

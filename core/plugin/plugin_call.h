@@ -21,10 +21,13 @@ void plugin_call_end(const struct plugin_call *before);
 
 /*
  * Installs the handlers: from here on a fatal signal or an _exit() in a callback, and any exit() outside main(), prints
- * one line on standard error and ends with status 1. Signals outside callbacks have their default action. clean_up:
- * called before the line is written; must be async-signal-safe. Called once, on the main thread.
+ * one line on standard error and ends with a failure status, 1 by default. Signals outside callbacks have their default
+ * action. clean_up: called before the line is written; must be async-signal-safe. Called once, on the main thread.
  */
 void plugin_call_watch(void (*clean_up)(void));
+/* Sets and returns the exit status of a process that a plugin ends, or that ends without its plugins. */
+void plugin_call_set_failure_status(int status);
+int plugin_call_failure_status(void);
 /* How a callback failed, beside signals. */
 enum plugin_failure { PLUGIN_FAILURE_EXIT = 128, PLUGIN_FAILURE_EXIT_AT_ONCE, PLUGIN_FAILURE_HANG };
 /* Signal that asks a helper process whether its plugin returns: the second one in the same call of a callback fails. */

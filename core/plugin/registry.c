@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/machine.h"
+#include "config/output_format.h"
 #include "config/value.h"
 #include "config/build_paths.h"
 #include "plugin/plugin_description.h"
@@ -240,6 +241,10 @@ static bool may_be(struct registry_entry *entry, uint32_t kind)
 
 static int fail_unknown(struct registry *registry, const char *name, uint32_t kind, struct error *error)
 {
+	/* "svg" and "html" for the sinks that write such files. */
+	const struct output_format *format = kind == IAPROF_PLUGIN_SINK ? output_format_of_extension(name) : NULL;
+	if (format)
+		return error_set(error, ENOENT, "no sink \"%s\": did you mean \"%s\"?", name, format->usage);
 	CLEANUP_FREE const char **names = calloc(registry->entries.count + 1, sizeof *names);
 	const char *nearest = NULL;
 	size_t count = 0;
@@ -248,7 +253,7 @@ static int fail_unknown(struct registry *registry, const char *name, uint32_t ki
 		if (!may_be(entry, kind))
 			continue;
 		names[count++] = entry->name;
-		/* "html" for the sink that writes such files. */
+		/* The extension of another sink's files. */
 		const char *extension =
 			kind == IAPROF_PLUGIN_SINK && entry->plugin ? entry->plugin->description.extension : NULL;
 		if (extension && !strcmp(extension, name))

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -78,6 +79,13 @@ int command_check(char *const *arguments, struct error *error)
 			 !is_here              ? ""
 			 : is_executable(name) ? " (write ./ before its name)"
 					       : " (--replay FILE reads a capture or a profile)");
+}
+
+int command_failure(const struct error *error)
+{
+	if (error->code == -ENOENT || error->code == -EINVAL)
+		return 127;
+	return error->code == -ENOMEM || error->code == -ETIMEDOUT || error->code == -EPIPE ? 0 : 126;
 }
 
 /* Applies a sequence of "NAME=VALUE" strings, which must outlive the environment. */
@@ -205,8 +213,11 @@ int command_release(struct command *command, struct error *error)
 	command->is_held = false;
 	if (!result)
 		result = channel_receive_answer(command->child.channel, &failure, &deadline);
-	if (!result)
-		return error_set(error, code, "command %s: %s", command->name, strerror(code));
+	if (!result) {
+		error_set(error, code, "command %s: %s", command->name, strerror(code));
+		command->failure = command_failure(error);
+		return error->code;
+	}
 	close(STEAL_DESCRIPTOR(command->child.channel));
 	if (result == -EPIPE) /* closed by a successful exec */
 		return 0;
@@ -232,6 +243,14 @@ void command_close(struct command *command)
 	for (size_t i = 0; i < command->environment.count; i++)
 		free(command->environment.items[i]);
 	array_free(&command->environment);
+}
+
+int command_exit_status(const struct command *command)
+{
+	int status = command->child.status;
+	if (status == -1)
+		return 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 bool command_has_failed(const struct command *command, char text[CHILD_CAUSE_SIZE])

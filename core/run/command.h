@@ -20,6 +20,7 @@ struct command {
 	struct rlimit open_files;  /* the command's limit */
 	bool has_open_files;       /* otherwise, iaprof's limit applies */
 	bool is_held;              /* before its exec */
+	int failure; /* the program could not be executed: status that a shell reports, 126 or 127; or 0 */
 };
 #define COMMAND_INIT                                                                                                   \
 	{                                                                                                              \
@@ -28,6 +29,8 @@ struct command {
 
 /* Checks that the command can be found, before anything is started. */
 int command_check(char *const *arguments, struct error *error);
+/* Returns the exit status of a shell for a program that could not be executed: 126 or 127; 0 for other errors. */
+int command_failure(const struct error *error);
 
 /* Forks the process, which waits before its exec. */
 int command_hold(struct command *command, char *const *arguments, struct error *error);
@@ -42,5 +45,7 @@ int command_release(struct command *command, struct error *error);
 void command_end(struct command *command);
 void command_close(struct command *command);
 
+/* Returns its exit status as shells report it, 128+N for signal N; 0 if iaprof's run ended before the command. */
+int command_exit_status(const struct command *command);
 /* Returns whether it has ended with another status than 0, and writes the cause as child_cause(). */
 bool command_has_failed(const struct command *command, char text[CHILD_CAUSE_SIZE]);

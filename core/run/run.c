@@ -42,7 +42,8 @@ static enum exit_status run_before(struct run *before, const struct run *after, 
 	return status;
 }
 
-static enum exit_status run_once(const struct configuration *configuration, const struct run_parts *parts)
+static enum exit_status run_once(const struct configuration *configuration, const struct run_parts *parts,
+				 struct command_result *command)
 {
 	struct run run, before;
 	run_init(&run, configuration, parts);
@@ -62,6 +63,7 @@ static enum exit_status run_once(const struct configuration *configuration, cons
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	if (run.result.sink_stuck)
 		run_exit_stuck(&run);
+	*command = run_command_result(&run);
 	run_release(&run);
 	if (configuration->before_path)
 		run_release(&before);
@@ -69,7 +71,19 @@ static enum exit_status run_once(const struct configuration *configuration, cons
 	return status == EXIT_STATUS_COMPLETE && (run.failed || before.failed) ? EXIT_STATUS_FAILED : status;
 }
 
-enum exit_status run(const struct configuration *configuration, const struct run_parts *parts)
+struct command_result run_command_result(const struct run *run)
 {
-	return configuration->continuous ? run_continuous(configuration, parts) : run_once(configuration, parts);
+	const struct command *command = &run->command;
+	if (command->failure)
+		return (struct command_result){ .status = command->failure, .was_not_executed = true };
+	/* A signal that also reached the command may end it before or after iaprof notices its own. */
+	int signal = stop_signal_received();
+	return (struct command_result){ .status = signal ? 128 + signal : command_exit_status(command) };
+}
+
+enum exit_status run(const struct configuration *configuration, const struct run_parts *parts,
+		     struct command_result *command)
+{
+	*command = (struct command_result){ 0 };
+	return (configuration->continuous ? run_continuous : run_once)(configuration, parts, command);
 }

@@ -11,7 +11,7 @@
 #include "config/configuration.h"
 #include "plugin/registry.h"
 
-/* Exit statuses, documented in iaprof(1). */
+/* Results of a run, and exit statuses of iaprof without a command, documented in iaprof(1). */
 enum exit_status {
 	EXIT_STATUS_COMPLETE = 0, /* a complete profile */
 	EXIT_STATUS_FAILED = 1,   /* a failure during the run */
@@ -28,8 +28,18 @@ struct run_parts {
 	void *context;
 };
 
-/* Runs the configuration; all failures have been printed when it returns. */
-enum exit_status run(const struct configuration *configuration, const struct run_parts *parts);
+/* Exit status of iaprof, with a command, for its own failures; as env(1) and timeout(1). */
+#define EXIT_STATUS_OWN_FAILURE 125
+
+/* How the command of a run ended. */
+struct command_result {
+	int status; /* as shells report it: 128+N for signal N, 126 or 127 for a program that they cannot run */
+	bool was_not_executed; /* status is 126 or 127, and the result of the run is a failure for this reason */
+};
+
+/* Runs the configuration; all failures have been printed when it returns. *command: {0} if there was none. */
+enum exit_status run(const struct configuration *configuration, const struct run_parts *parts,
+		     struct command_result *command);
 
 /* --check: configures and probes every instance and prints the result of each item on standard output. */
 enum exit_status run_check(const struct configuration *configuration, struct registry *registry);

@@ -43,6 +43,7 @@ struct series {
 	bool has_failed;       /* the profile of an earlier run is not complete */
 	uint64_t renewed_at;   /* CLOCK_MONOTONIC: the latest restart because of memory; 0: none */
 	enum exit_status status;
+	struct command_result command; /* of the last run */
 };
 
 /* own: the configuration that the run owns; NULL: the caller owns it. */
@@ -388,13 +389,15 @@ static enum exit_status finish(struct series *series)
 	run_finish(run);
 	if (run->result.sink_stuck || series->has_stuck_sink)
 		run_exit_stuck(run);
+	series->command = run_command_result(run);
 	run_release(run);
 	enum exit_status status = run->failed || series->has_failed ? EXIT_STATUS_FAILED : EXIT_STATUS_COMPLETE;
 	free_run(run);
 	return status;
 }
 
-enum exit_status run_continuous(const struct configuration *configuration, const struct run_parts *parts)
+enum exit_status run_continuous(const struct configuration *configuration, const struct run_parts *parts,
+				struct command_result *command)
 {
 	struct error error = { 0 };
 	struct series series = { .parts = parts };
@@ -406,11 +409,14 @@ enum exit_status run_continuous(const struct configuration *configuration, const
 		log_message(IAPROF_LOG_ERROR, "%s", error.text);
 	enum exit_status status = series.status;
 	if (status != EXIT_STATUS_COMPLETE) {
+		if (series.run)
+			*command = run_command_result(series.run);
 		free_run(series.run);
 	} else {
 		while (series.run && run_until_end(series.run, is_interrupted, &series))
 			attend(&series);
 		status = finish(&series);
+		*command = series.command;
 	}
 	free_files(&series);
 	return status;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ends a run: writes the profile, prints tables and the summary. See run_state.h. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "plugin/plugin_call.h"
 #include "run/output/output.h"
 #include "run/isolation/isolation.h"
 #include "run/run.h"
 #include "run/run_state.h"
 #include "run/output/screen.h"
+#include "text/plural.h"
 
 void run_note_end(struct run *run)
 {
@@ -51,6 +54,20 @@ static void show_command(const struct run *run)
 	char text[CHILD_CAUSE_SIZE];
 	if (command_has_failed(&run->command, text))
 		log_message(IAPROF_LOG_WARNING, "%s %s", run->command.name, text);
+}
+
+/* Names the files that are complete. */
+static void show_outputs(const struct run *run)
+{
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		const struct output_target *output = &run->setup.sinks.items[i]->output;
+		uint64_t others = output->written_count - 1;
+		if (output->written_count == 1)
+			log_notice("wrote %s", output->written);
+		else if (output->written_count)
+			log_notice("wrote %s and %" PRIu64 " file%s before it", output->written, others,
+				   plural(others));
+	}
 }
 
 static void show_calls(struct run *run)
@@ -116,8 +133,9 @@ void run_finish(struct run *run)
 	show_command(run);
 	run_summary_print(run);
 	run_report_messages(run, "text", result->engine.difference);
-	if (run->setup.prints_output && !result->sink_failed)
-		log_notice("wrote %s", run->setup.sinks.items[0]->output.path);
+	if (!configuration->continuous)
+		show_outputs(run);
+	run_hint_print(run);
 }
 
 /*
@@ -144,5 +162,5 @@ _Noreturn void run_exit_stuck(struct run *run)
 		fflush_unlocked(stdout);
 	output_remove_temporary_files();
 	screen_restore_at_once();
-	_exit(EXIT_STATUS_FAILED);
+	_exit(plugin_call_failure_status());
 }

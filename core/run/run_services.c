@@ -148,7 +148,10 @@ int run_check_target(struct run *run, struct error *error)
 	run->services.target.cgroup = run->cgroup.folder;
 	run->services.target.cgroup_id = run->cgroup.id;
 	run->services.target.cgroup_hierarchy = run->cgroup.hierarchy;
-	return configuration->command ? command_check(configuration->command, error) : 0;
+	if (!configuration->command || !command_check(configuration->command, error))
+		return 0;
+	run->command.failure = command_failure(error);
+	return error->code;
 }
 
 void run_release_services(struct run *run)

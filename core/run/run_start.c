@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 
 #include "base/boot_id.h"
+#include "base/log.h"
 #include "base/priority.h"
 #include "base/saturating.h"
 #include "run/capabilities.h"
@@ -69,6 +70,21 @@ static void send_target(struct run *run)
 	text_free(&text);
 	run_target_append(&text, run->configuration);
 	run_send_metadata(run, "target", text_string(&text));
+	text_free(&text);
+}
+
+/* The first message: a command that is not profiled itself, such as sleep, is not mistaken for one that is. */
+static void show_target(const struct run *run)
+{
+	struct text text = { 0 };
+	if (run_is_offline(run) || !run->configuration->command)
+		return;
+	run_target_append_command(&text, run->configuration);
+	if (text.size)
+		text_append_string(&text, " and its descendants");
+	else
+		run_target_append(&text, run->configuration);
+	log_notice("profiling %s", text_string(&text));
 	text_free(&text);
 }
 
@@ -184,6 +200,8 @@ int run_start(struct run *run, struct error *error)
 		result = run->functions->scan(run->engine, error);
 	if (!result && !run->setup.replays)
 		run_synchronize(run);
+	if (!result)
+		show_target(run);
 	if (!result && run->configuration->command)
 		result = command_release(&run->command, error);
 	run_has_begun(run);

@@ -152,7 +152,11 @@ int run_switch(struct run *earlier, struct run *next, struct error *error);
 void run_report_gap(struct run *run, uint64_t since);
 
 /* run_continuous.c: as run(), with --continuous. */
-enum exit_status run_continuous(const struct configuration *configuration, const struct run_parts *parts);
+enum exit_status run_continuous(const struct configuration *configuration, const struct run_parts *parts,
+				struct command_result *command);
+
+/* run.c: as *command of run(). After run_stop(). */
+struct command_result run_command_result(const struct run *run);
 
 /* run_choices.c: whether children of --pid are recorded, too. */
 bool run_follows_children(const struct run *run);
@@ -225,6 +229,9 @@ void run_report_messages(struct run *run, const char *format, const struct iapro
 
 /* run_summary.c: prints what the engine reports, and how many samples there were, as messages. */
 void run_summary_print(struct run *run);
+
+/* run_hint.c: prints that what was profiled did little of the work, if so. */
+void run_hint_print(const struct run *run);
 
 /* run_finish.c: everything after the last record: profile, sinks, summary. */
 void run_finish(struct run *run);

@@ -25,7 +25,7 @@ static void append_word(struct text *text, const char *word)
 	text_append_string(text, "'");
 }
 
-void run_target_append_command(struct text *text, const struct configuration *configuration)
+static void append_command(struct text *text, const struct configuration *configuration)
 {
 	size_t begin = text->size;
 	for (char **word = configuration->command; word && *word; word++) {
@@ -36,6 +36,12 @@ void run_target_append_command(struct text *text, const struct configuration *co
 		}
 		append_word(text, *word);
 	}
+}
+
+void run_target_append_command(struct text *text, const struct configuration *configuration)
+{
+	if (configuration->scope == IAPROF_SCOPE_COMMAND)
+		append_command(text, configuration);
 }
 
 static void append_process(struct text *text, uint32_t pid)
@@ -69,5 +75,9 @@ void run_target_append(struct text *text, const struct configuration *configurat
 		text_append_name(text, configuration->cgroup);
 	} else {
 		text_append_string(text, configuration->scope == IAPROF_SCOPE_SYSTEM ? "system-wide" : "command");
+	}
+	if (configuration->command && configuration->scope != IAPROF_SCOPE_COMMAND) {
+		text_append_string(text, " during ");
+		append_command(text, configuration);
 	}
 }

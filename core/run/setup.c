@@ -16,6 +16,7 @@
 #include "ring/ring_range.h"
 #include "run/companion_sources.h"
 #include "run/exclusive_options.h"
+#include "run/status_file.h"
 #include "stacks/code_rules.h"
 
 /* Name without extension of the output of a run on a terminal without -o and --sink, in the current folder. */
@@ -325,7 +326,6 @@ static int add_default_sink(struct setup *setup, struct error *error)
 		if (!made)
 			return error_set(error, ENOMEM, "out of memory");
 	}
-	setup->prints_output = made;
 	struct instance_configuration wanted = implied(sink->name, NULL);
 	if (sink->flags & IAPROF_PLUGIN_NO_OUTPUT)
 		return add_sink(setup, &wanted, NULL, error);
@@ -399,7 +399,10 @@ static int check_output(const struct instance *sink, const struct configuration 
 static int check_outputs(const struct setup *setup, struct error *error)
 {
 	ARRAY(char *) identities = { 0 };
-	int result = 0;
+	char *status_file = NULL;
+	int result = setup->is_before ? 0 : status_file_check(setup->configuration->status_file, &status_file, error);
+	if (status_file && !array_push(&identities, status_file))
+		free(status_file);
 	for (size_t i = 0; !result && i < setup->sinks.count; i++) {
 		const struct instance *sink = setup->sinks.items[i];
 		CLEANUP_FREE char *identity = NULL;

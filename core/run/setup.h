@@ -16,7 +16,6 @@ struct setup {
 	struct code_rules *rules;
 	bool sources_by_probe; /* the user named none: sources whose probe fails are skipped */
 	bool has_table;        /* no sink named and standard output is a terminal: also print the top table */
-	bool prints_output;    /* the user did not name the output file: print its name */
 	bool is_before;        /* the earlier run of a differential profile, without sinks; set by the caller */
 	bool replays;
 	bool sources_probed;

@@ -26,6 +26,8 @@ FAILING_SOURCE = os.path.join(PLUGINS, 'iaprof-failing-source.so')
 FAILING_SINK = os.path.join(PLUGINS, 'iaprof-failing-sink.so')
 
 COMPLETE, FAILED, USAGE, NOTHING = 0, 1, 2, 3
+# With a command: a failure of iaprof itself, and a program that a shell does not find or does not execute.
+OWN_FAILURE, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 TIMEOUT = 1800
 # Of what a run that has ended leads to in this process, in seconds.
 GONE_TIMEOUT = 60

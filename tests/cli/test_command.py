@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The profiled command and the end of a run: its status is reported, iaprof's is its own, and Ctrl-C ends both."""
+"""The profiled command and the end of a run: iaprof has its status, and Ctrl-C ends both."""
 import contextlib
 import fcntl
 import os
@@ -10,8 +10,9 @@ import signal
 import subprocess
 import time
 
-from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, TIMEOUT, Skip, case, end, equal, iaprof, main,
-                     no_children_left, read, require, start, wait_until, write)
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE,
+                     TIMEOUT, USAGE, Skip, case, end, equal, iaprof, main, needs_program, no_children_left, read,
+                     require, start, wait_until, write)
 
 IGNORING_INTERRUPTS = ['sh', '-c', 'trap "" INT; exec "$@"', 'sh']
 # A source that goes on until it is stopped, for runs whose end is another one's.
@@ -23,25 +24,36 @@ TOGETHER = 0.3
 @case('a command that succeeds is not spoken of')
 def succeeds():
     outcome = iaprof(*ENDLESS, 'true').completes()
-    require('true' not in outcome.err, f'standard error: {outcome.err}')
+    equal([line for line in outcome.err.splitlines() if 'true' in line], ['iaprof: profiling true and its descendants'],
+          'lines about it')
     outcome.leaves('out')
 
 
-@case('a command with a status: it is reported, iaprof has its own')
+def ends(outcome, status, *patterns):
+    """A complete run of a command with a status."""
+    equal(outcome.status, status, 'exit status')
+    for pattern in patterns:
+        require(re.search(pattern, outcome.err, re.M), f'no {pattern!r} on standard error')
+    return outcome
+
+
+@case('a command with a status: iaprof reports it and has it, and the file of --status-file has its own')
 def status():
-    iaprof(*ENDLESS, 'sh', '-c', 'exit 7').completes('^iaprof: .*sh ended with status 7$').leaves('out')
+    ends(iaprof(*ENDLESS, '--status-file', 'status', 'sh', '-c', 'exit 7'), 7,
+         '^iaprof: .*sh ended with status 7$').leaves('out', 'status')
+    equal(read('status'), '0\n', 'the result of the profile')
 
 
 @case('a command that dies by a signal: it is reported')
 def dies():
-    iaprof(*ENDLESS, 'sh', '-c', 'kill -SEGV $$').completes(
-        r'^iaprof: .*sh was killed by SIGSEGV$').leaves('out')
+    ends(iaprof(*ENDLESS, 'sh', '-c', 'kill -SEGV $$'), 128 + signal.SIGSEGV,
+         r'^iaprof: .*sh was killed by SIGSEGV$').leaves('out')
 
 
 @case('a command that dies by a signal, and -q: not even that')
 def quiet():
     outcome = iaprof('-q', *ENDLESS, 'sh', '-c', 'kill -9 $$')
-    equal((outcome.status, outcome.err), (COMPLETE, ''), 'status and standard error')
+    equal((outcome.status, outcome.err), (128 + signal.SIGKILL, ''), 'status and standard error')
 
 
 @case('a command\'s arguments, input, output and errors are its own')
@@ -76,7 +88,7 @@ def signals():
 @case('a command whose interpreter is not there: the run fails, nothing is written')
 def no_interpreter():
     write('script', '#!/none/such\n', 0o755)
-    iaprof('-q', *ENDLESS, './script').fails(FAILED, r'command \./script: No such file or directory')
+    iaprof('-q', *ENDLESS, './script').fails(NOT_FOUND, r'command \./script: No such file or directory')
 
 
 @case('a command whose file another process keeps to itself: the run fails, nothing is written')
@@ -90,7 +102,7 @@ def file_that_does_not_open():
             fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
         except OSError as error:
             raise Skip(f'no lease on files here: {error}') from None
-        iaprof('-q', *ENDLESS, './leased').fails(FAILED, r'command \./leased: not started within 10 s')
+        iaprof('-q', *ENDLESS, './leased').fails(OWN_FAILURE, r'command \./leased: not started within 10 s')
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         signal.signal(signal.SIGIO, before)
 
@@ -106,6 +118,62 @@ def forks_and_exits():
         hold.write('something\n')
     no_children_left()
     equal(read('child-had'), 'something\n', 'what the child had to do')
+
+
+def shell_status(*words):
+    return subprocess.run(['sh', '-c', '"$@"', 'sh', *words], stderr=subprocess.DEVNULL, check=False).returncode
+
+
+@case('programs that cannot be executed have the statuses of a shell, whatever the result of the profile')
+def not_executed():
+    write('text', 'text\n')
+    write('script', '#!/no/such/interpreter\n', 0o755)
+    os.mkdir('folder')
+    for name, status in ('./no-such', NOT_FOUND), ('no-such-command', NOT_FOUND), ('./text', NOT_EXECUTABLE), \
+            ('./folder', NOT_EXECUTABLE), ('./script', NOT_FOUND):
+        equal(status, shell_status(name), f'status of the shell: {name}')
+        outcome = iaprof(*ENDLESS, '--status-file', 'status', name)
+        equal(outcome.status, status, f'exit status: {name}')
+        equal(read('status'), f'{FAILED if name == "./script" else USAGE}\n', f'the result of the profile: {name}')
+
+
+@case('failures of iaprof have a status of their own with a command, and those of the command are not taken for them')
+def own_failures():
+    for options in ['-s', 'no-such'], ['-d', 'soon'], ['--no-such'], ['-F', '99'], ['-c', 'none.ini'], \
+            ['-o', 'none/out'], ['-k', f'{FAILING_SINK}:in=start'], ['--replay', CAPTURE]:
+        outcome = iaprof(*(['-s', FAILING_SOURCE] if options[0] in ('-k', '-o') else []), *options, '--', 'sh', '-c', 'exit 1')
+        equal(outcome.status, OWN_FAILURE, f'exit status: {options}')
+        require(outcome.err, 'no reason')
+    # One that ends with 127 was executed.
+    equal(iaprof('-q', *ENDLESS, 'sh', '-c', 'exit 127').status, 127, 'exit status')
+    equal(iaprof('-q', '-s', FAILING_SOURCE, '-k', f'{FAILING_SINK}:in=finish', 'sh', '-c', 'exit 127').status, OWN_FAILURE,
+          'exit status')
+    # Without a command, and with sleep, it is the result of the profile.
+    equal(iaprof('-q', '-s', FAILING_SOURCE, '-k', f'{FAILING_SINK}:in=finish', 'sleep', '0').status, FAILED, 'exit status')
+    equal(iaprof('--no-such').status, USAGE, 'exit status')
+    equal(iaprof('-F', '99').status, USAGE, 'exit status')
+
+
+@case('sleep is a timer: its status is not iaprof\'s, unless --scope command profiles it')
+def timer():
+    write('sleep', '#!/bin/sh\nexit 9\n', 0o755)
+    ends(iaprof(*ENDLESS, './sleep'), COMPLETE, '^iaprof: profiling system-wide during ./sleep$', 'sleep ended with status 9')
+    ends(iaprof(*ENDLESS, '--scope', 'system', './sleep'), COMPLETE, '^iaprof: profiling system-wide during ./sleep$')
+    ends(iaprof(*ENDLESS, '--scope', 'command', './sleep'), 9, '^iaprof: profiling ./sleep and its descendants$')
+    ends(iaprof(*ENDLESS, '-p', str(os.getpid()), './sleep'), COMPLETE,
+         rf'^iaprof: profiling process {os.getpid()} \(.*\) during ./sleep$')
+    ends(iaprof(*ENDLESS, '--scope', 'system', 'sh', '-c', 'exit 3'), 3, '^iaprof: profiling system-wide during sh')
+    ends(iaprof(*ENDLESS, '-p', str(os.getpid()), 'sh', '-c', 'exit 3'), 3)
+
+
+@case('the file of --status-file is checked before the command starts, and is that of no sink')
+def status_file():
+    iaprof(*ENDLESS, '--status-file', 'none/status', 'touch', 'ran').fails(OWN_FAILURE, '--status-file: .*none/status')
+    iaprof('-s', FAILING_SOURCE, '-o', 'out', '--status-file', './out', 'touch', 'ran').fails(OWN_FAILURE, 'two .* write out', left=['out'])
+    equal(read('out'), f'{USAGE}\n', 'the result of the profile')
+    os.remove('out')
+    iaprof('-s', FAILING_SOURCE, '--status-file', 'status', '-k', f'{FAILING_SINK}:in=finish', '-d', '1ms').leaves('status')
+    equal(read('status'), '1\n', 'the result of the profile')
 
 
 @case('a duration that is over ends the command')
@@ -136,7 +204,7 @@ for name in ('SIGINT', 'SIGTERM', 'SIGHUP'):
     @case(f'{name} ends the run in good order, with a profile', getattr(signal, name))
     def interrupted(number):
         outcome = end(interrupt_when_running(number, '-s', FAILING_SOURCE, '-o', 'out', '--record', 'run'))
-        equal((outcome.status, outcome.out, outcome.err), (COMPLETE, '', ''), 'status and output')
+        equal((outcome.status, outcome.out, outcome.err), (128 + number, '', ''), 'status and output')
         outcome.leaves('out', 'run')
         iaprof('-q', '--replay', 'run', '-o', 'again').completes()
         equal(read('again'), read('out'), 'the replay of the capture')
@@ -149,7 +217,7 @@ def terminal_interrupt():
                     start_new_session=True)
     read('began')
     os.killpg(process.pid, signal.SIGINT)
-    end(process).completes().leaves('out')
+    ends(end(process), 128 + signal.SIGINT).leaves('out')
 
 
 @case('the same signal twice at a time is one, as timeout(1) sends it')
@@ -159,7 +227,7 @@ def together():
     read('began')
     for _ in range(2):
         process.send_signal(signal.SIGTERM)
-    end(process).completes().leaves('out')
+    ends(end(process), 128 + signal.SIGTERM).leaves('out')
 
 
 @case('a second Ctrl-C while a sink is stuck ends it at once')
@@ -203,7 +271,8 @@ def second_interrupt_half_file():
     process.send_signal(signal.SIGINT)
     outcome = end(process)
     equal((outcome.status, outcome.err),
-          (128 + signal.SIGINT, 'iaprof: second signal: stopped at once, unfinished outputs are removed\n'),
+          (128 + signal.SIGINT, "iaprof: profiling sh -c 'echo > began; exec sleep 1000' and its descendants\n"
+           'iaprof: second signal: stopped at once, unfinished outputs are removed\n'),
           'status and standard error')
     outcome.leaves('out')
 

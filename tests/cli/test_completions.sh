@@ -43,9 +43,9 @@ touch "$scratch/one.ini"
 
 expect --re --record --replay
 expect -- --budget --cgroup --check --children --config --container --continuous --debuginfod --decoder --diff --duration --eu-stall-subsample --finish-within --help --hold --interval --list --memory --normalize --output --pid --plugin-path --quiet --record --replay --rules --scope --self-test --sink \
-	--source --verbose --version
+	--source --status-file --verbose --version
 expect '--children ' no yes
-expect '--scope ' command system
+expect '--scope ' auto command system
 expect '--scope=c' command
 expect '--budget n' none
 expect '--normalize t' total

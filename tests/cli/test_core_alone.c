@@ -307,7 +307,8 @@ static void run_source(const struct engine_functions *engine)
 	int count = engine ? 9 : 7;
 	arguments[count] = NULL;
 	ck_assert_msg(!configuration_read(&configuration, count, arguments, NULL, &error), "%s", error.text);
-	ck_assert_int_eq(run(&configuration, &(struct run_parts){ .registry = &registry, .engine = engine }),
+	struct command_result command;
+	ck_assert_int_eq(run(&configuration, &(struct run_parts){ .registry = &registry, .engine = engine }, &command),
 			 EXIT_STATUS_COMPLETE);
 	registry_free(&registry);
 	configuration_free(&configuration);

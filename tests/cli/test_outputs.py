@@ -3,7 +3,10 @@
 """Where outputs go: who may read a file, names of other users, and readers that are not there or have stopped."""
 import array
 import contextlib
+import csv
 import fcntl
+import gzip
+import json
 import os
 import pty
 import re
@@ -12,6 +15,7 @@ import socket
 import stat
 import termios
 import time
+import xml.etree.ElementTree
 
 from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, PLUGINS, USAGE, Failure, case, end, equal, iaprof, main,
                      needs_root, read, require, start, wait_until, write)
@@ -50,6 +54,51 @@ def mode_of_replaced():
     write('run', 'earlier', 0o644)
     iaprof('-q', '-s', f'{FAILING_SOURCE}:samples=3', '--record', 'run').completes()
     equal(mode('run'), 0o600, 'mode')
+
+
+def unpacked(path):
+    with gzip.open(path) as file:
+        return file.read()
+
+
+FOLDED = 'program;one 3\nprogram;two 4\n'
+# Whether a file has the format that its name states, as a program that reads the format finds it.
+FORMATS = {
+    'a.html': lambda path: read(path).lower().startswith('<!doctype html>'),
+    'a.svg': lambda path: xml.etree.ElementTree.parse(path).getroot().tag == '{http://www.w3.org/2000/svg}svg',
+    'a.json': lambda path: 'functions' in json.loads(read(path)) or 'kernels' in json.loads(read(path)),
+    'a.speedscope.json': lambda path: 'speedscope' in json.loads(read(path))['$schema'],
+    'a.firefox.json.gz': lambda path: 'threads' in json.loads(unpacked(path)),
+    'a.pb.gz': lambda path: unpacked(path).startswith(b'\x0a'),  # sample_type, the first field of a Profile
+    'a.folded': lambda path: read(path) == FOLDED,
+    'a.csv': lambda path: len({len(row) for row in csv.reader(read(path).splitlines()) if row and row[0][0] != '#'}) == 1,
+    'a.pftrace': lambda path: read(path).startswith('\n'),  # packet, the only field of a Trace
+    'a.perfetto-trace': lambda path: read(path).startswith('\n'),
+    'a.txt': lambda path: read(path) == FOLDED,
+    'a': lambda path: read(path) == FOLDED,
+}
+for name, has_format in FORMATS.items():
+    @case(f'the name of an output states its format: {name}', name, has_format)
+    def named_format(name, has_format):
+        write('in', FOLDED)
+        iaprof('--replay', 'in', '-o', name).completes(rf'^iaprof: wrote {re.escape(name)}$').leaves(name)
+        require(has_format(name), f'another format: {read(name)[:200]!r}')
+        # Standard output has no name.
+        equal([iaprof('-q', '--replay', 'in', *to).out for to in ((), ('-o', '-'))], [FOLDED, FOLDED], 'standard output')
+
+
+@case('the name of an output states its format: a capture, which can be replayed')
+def named_capture():
+    write('in', FOLDED)
+    iaprof('-q', '--replay', 'in', '-o', 'again.iaprof').completes().leaves('again.iaprof')
+    equal(iaprof('-q', '--replay', 'again.iaprof').out, FOLDED, 'its profile')
+
+
+@case('an output whose name and sink contradict each other is an error, and nothing is written')
+def contradicting_name():
+    for arguments in ['-k', 'pprof', '-o', 'a.html'], ['-k', 'folded:output=a.svg'], ['--record', 'a.csv'], \
+            ['-k', 'flamegraph:format=svg', '-o', 'a.html']:
+        iaprof('--replay', CAPTURE, *arguments).fails(USAGE, r'does not write \.(html|svg|csv) files: a\.')
 
 
 @case('a FIFO without a reader')
@@ -292,7 +341,8 @@ def counted_messages():
     equal(process.wait(), COMPLETE, 'exit status')
     require(re.fullmatch(rb'iaprof: warning: dropped [1-9][0-9]* messages? \(standard error was blocked\)\n', line),
             f'the number of dropped messages does not come first: {line}')
-    require(' samples in ' in rest.splitlines()[-1], 'the summary is not the last line')
+    summary, wrote = rest.splitlines()[-2:]
+    require(' samples in ' in summary and wrote == 'iaprof: wrote out', 'the summary is not the last but one')
 
 
 if __name__ == '__main__':

@@ -6,9 +6,10 @@ import os
 import re
 import signal
 import subprocess
+import time
 
-from harness import (COMPLETE, FAILING_SOURCE, USAGE, Skip, case, end, equal, iaprof, main, needs_root,
-                     needs_sampling, read, require, start, wait_until, write)
+from harness import (COMPLETE, FAILING_SOURCE, USAGE, Skip, case, end, equal, iaprof, main, needs_program,
+                     needs_root, needs_sampling, read, require, start, wait_until, write)
 
 SAMPLED = ['-s', 'cpu-stack:frequency=997,clock=software,drain=100ms', '-k', 'folded', '-o', 'out', '--record', 'run']
 CPU_TICKS = 10  # of 10 ms: 100 samples
@@ -78,6 +79,65 @@ def ranks():
     equal(end(process).status, COMPLETE)
     wanted = {'mpi (rank 0)', 'mpi (rank 1)', 'torch (rank 5)', 'slurm (rank 2)', 'alone'}
     equal({name for name in programs() if name.partition(' ')[0] in ('mpi', 'torch', 'slurm', 'alone')}, wanted)
+
+
+def beside_strangers(command, *options):
+    """The programs in the profile of a command that ends when there is a file stop, beside a stranger."""
+    with ended_at_last(subprocess.Popen(['sh', '-c', busy('stranger', waits=True)])):
+        process = start(*SAMPLED, *options, '--', *command)
+        wait_until(lambda: os.path.exists('run') or process.poll() is not None, 'the beginning of the run')
+        let_go('stranger')
+        yield process
+        write('stop', '')
+        outcome = end_run(process)
+    equal(outcome.status, COMPLETE, outcome.text)
+    yield programs()
+
+
+@case('a command: itself and its descendants, also in other sessions, of other users and without a parent', needs=[
+    needs_root, needs_sampling, needs_program('setsid'), needs_program('setpriv')])
+def command_and_descendants():
+    names = 'pipe', 'session', 'user', 'orphan'
+    os.chmod('.', 0o777)
+    first, second, third, fourth = (busy(name) for name in names)
+    script = (f'{first} | cat & setsid sh -c "{second}" & setpriv --reuid=65534 --clear-groups sh -c "{third}" & '
+              f'(({fourth}) &) ; while [ ! -e stop ]; do sleep 0.1; done; wait')
+    steps = beside_strangers(['sh', '-c', script])
+    let_run(next(steps), *names, 'stranger')
+    equal(next(steps) & {*names, 'stranger'}, set(names), 'programs')
+
+
+@case('sleep and --scope system: the whole system', needs=[needs_sampling])
+def whole_system():
+    os.symlink('/bin/sh', 'sleep')
+    waits = 'while [ ! -e stop ]; do sleep 0.1; done'
+    for options, command in ((), ['./sleep', '-c', waits]), (('--scope', 'system'), ['sh', '-c', waits]):
+        steps = beside_strangers(command, *options)
+        let_run(next(steps), 'stranger')
+        require('stranger' in next(steps), 'another program is not in the profile')
+        for name in 'stop', 'out', 'run', 'stranger.go':
+            os.remove(name)
+
+
+@case('a command that hardly used the CPU: the last line names --scope system', needs=[needs_sampling])
+def idle_command():
+    hint = r'^iaprof: sh used .* of one CPU: if other processes work for it, .* --scope system$'
+    idle = start(*SAMPLED, 'sh', '-c', 'read line; :', stdin=subprocess.PIPE)
+    time.sleep(1)
+    lines = end(idle).completes().err.splitlines()
+    require(re.match(hint, lines[-1]), f'last line: {lines[-1]}')
+    equal([line for line in lines if line.startswith('iaprof: wrote')], ['iaprof: wrote run', 'iaprof: wrote out'], 'files')
+    for options, command in ((), busy('alone')), (('--scope', 'system'), 'read line; :'), (('-q',), 'read line; :'):
+        for name in 'out', 'run':
+            os.remove(name)
+        process = start(*SAMPLED, *options, 'sh', '-c', 'exec ' + command if not options else command, stdin=subprocess.PIPE)
+        if options:
+            time.sleep(1)
+        else:
+            let_run(process, 'alone')
+            write('stop', '')
+        outcome = end(process).completes()
+        require('--scope system' not in outcome.err, f'standard error: {outcome.err}')
 
 
 @case('-p: descendants of before and of later, until the last one has ended', needs=[needs_sampling])

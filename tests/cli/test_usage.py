@@ -3,7 +3,8 @@
 """Usage and configuration errors: one line with what failed, the cause and the remedy, status 2, and nothing started."""
 import os
 
-from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, NOTHING, PROGRAM, USAGE, case, equal, iaprof, main,
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, NOT_EXECUTABLE, NOT_FOUND, NOTHING, OWN_FAILURE, PROGRAM,
+                     USAGE, case, equal, iaprof, main,
                      read, require, write)
 
 # What is typed, and what the one line has to say.
@@ -50,6 +51,9 @@ WRONG_USAGE = {
     'configuration that is a folder': (['-c', '/'], 'cannot read /', 'folder'),
     'configuration that is a device': (['-c', '/dev/zero'], '/dev/zero', 'not a regular file'),
     'a source that resembles a sink': (['-s', 'perf'], 'no source "perf" \\(iaprof --list'),
+    'a source with an underscore': (['-s', 'cpu_stack'], 'no source "cpu_stack"', 'did you mean "cpu-stack"'),
+    'a format of a sink': (['-k', 'svg'], 'no sink "svg"', 'did you mean "flamegraph:format=svg"'),
+    'another format of a sink': (['-k', 'json'], 'no sink "json"', 'did you mean "summary:format=json"'),
     'a sink by the name of its files': (['-k', 'html'], 'no sink "html"', 'did you mean "flamegraph"'),
     'key of every sink misspelt': (['-k', 'folded:outpt=x'], "unknown key 'outpt'", "did you mean 'output'"),
     'unknown key of a sink': (['-k', 'folded:name=x'], r"unknown key 'name' \(keys: output, value, lines"),
@@ -74,10 +78,22 @@ WRONG_USAGE = {
     'capture as a command': ([CAPTURE], r'not an executable file \(--replay FILE reads'),
     'help for no plugin': (['--help', 'foldde'], 'did you mean "folded"'),
 }
+# The status of those with a command.
+STATUSES = {
+    'replay and command': OWN_FAILURE, 'too little of an option': OWN_FAILURE, 'the same in one word': OWN_FAILURE,
+    # The words after an unknown option, unless they are numbers.
+    'the same with a value that is not repeated': OWN_FAILURE, 'stacks in the long form': OWN_FAILURE, 'events': OWN_FAILURE,
+    'record': OWN_FAILURE, 'report': OWN_FAILURE,
+    'stat': OWN_FAILURE, 'top': OWN_FAILURE, 'diff': OWN_FAILURE,
+    'an option after its plugin': NOT_FOUND, 'another option after its plugin': NOT_FOUND,
+    'command that does not exist': NOT_FOUND, 'empty command': NOT_FOUND,
+    'command that is not executable': NOT_EXECUTABLE, 'command that is a folder': NOT_EXECUTABLE,
+    'capture as a command': NOT_EXECUTABLE,
+}
 for wrong, (typed, *said) in WRONG_USAGE.items():
-    @case(wrong, typed, said)
-    def wrong_usage(typed, said):
-        iaprof(*typed).fails(USAGE, *said)
+    @case(wrong, typed, said, STATUSES.get(wrong, USAGE))
+    def wrong_usage(typed, said, status):
+        iaprof(*typed).fails(status, *said)
 
 
 
@@ -107,9 +123,9 @@ def program_named_so():
 @case('a file that is no program, by its name')
 def capture_as_command():
     write('run.iaprof', '')
-    iaprof('run.iaprof').fails(USAGE, r'not found in PATH \(--replay FILE reads', left=())
+    iaprof('run.iaprof').fails(NOT_FOUND, r'not found in PATH \(--replay FILE reads', left=())
     write('tool', '#!/bin/sh\n', 0o755)
-    iaprof('tool').fails(USAGE, r'not found in PATH \(write \./ before', left=())
+    iaprof('tool').fails(NOT_FOUND, r'not found in PATH \(write \./ before', left=())
 
 
 # A configuration file, and what the one line has to say.
@@ -231,12 +247,12 @@ def record_over_replay():
 
 @case('-o with several sinks')
 def output_of_several():
-    iaprof('-o', 'out', '-k', 'folded', '-k', 'csv', 'true').fails(USAGE, 'output', '2', 'output=')
+    iaprof('-o', 'out', '-k', 'folded', '-k', 'csv', 'true').fails(OWN_FAILURE, 'output', '2', 'output=')
 
 
 @case('-o with a sink that has its own')
 def output_twice():
-    iaprof('-o', 'out', '-k', 'folded:output=other', 'true').fails(USAGE, 'output', 'mutually exclusive')
+    iaprof('-o', 'out', '-k', 'folded:output=other', 'true').fails(OWN_FAILURE, 'output', 'mutually exclusive')
 
 
 @case('--check of a good configuration runs nothing')

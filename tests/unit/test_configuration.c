@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "config/configuration.h"
+#include "config/instance_configuration.h"
 #include "../run_suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -119,12 +120,12 @@ TEST(reads_no_options_at_all)
 }
 
 /* As --interval=MS of the profiler that had this name before; a duration stays one in seconds. */
-TEST(plain_intervals_are_milliseconds)
+TEST(plain_times_are_seconds)
 {
 	static const struct {
 		const char *text;
 		uint64_t interval;
-	} cases[] = { { "10", 10000000 }, { "1", 1000000 }, { "0.5s", 500000000 }, { "2500.5", 2500500000 } };
+	} cases[] = { { "10", 10000000000 }, { "1", 1000000000 }, { "500ms", 500000000 }, { "2.5", 2500000000 } };
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		CLEANUP(configuration_free) struct configuration configuration = { 0 };
 		ck_assert_int_eq(read_words(&configuration, WORDS("-d", "10", "--interval", cases[i].text), NULL), 0);
@@ -270,7 +271,7 @@ TEST(finds_the_action)
 TEST(refuses_bad_command_lines)
 {
 	static const struct {
-		const char *words[6];
+		const char *words[7];
 		const char *message;
 	} cases[] = {
 		{ { "--durtion", "3s" }, "unknown option --durtion: did you mean --duration?" },
@@ -282,9 +283,9 @@ TEST(refuses_bad_command_lines)
 		{ { "-\xc3\xa4" }, "unknown option (not an ASCII letter): see iaprof --help" },
 		{ { "--=x" },
 		  "-- is ambiguous: --pid --children --cgroup --container --scope --duration --source --hold "
-		  "--finish-within --sink --output --interval --continuous --memory --budget --record --replay --diff "
-		  "--normalize --decoder --debuginfod --rules --config --plugin-path --check --self-test --list --help "
-		  "--version "
+		  "--finish-within --sink --output --interval --continuous --status-file --memory --budget --record "
+		  "--replay --diff --normalize --decoder --debuginfod --rules --config --plugin-path --check --self-test "
+		  "--list --help --version "
 		  "--verbose "
 		  "--quiet" },
 		{ { "--list=all" }, "--list does not take a value" },
@@ -302,63 +303,48 @@ TEST(refuses_bad_command_lines)
 		{ { "-p", "1", "-p", "4194305" }, "command line: pid: '4194305' is not a process ID (1 to 4194304)" },
 		{ { "-p", "" }, "command line: pid: '' is not a process ID (1 to 4194304)" },
 		{ { "--scope", "sytem" },
-		  "command line: scope: 'sytem' is not one of system, command: did you mean 'system'?" },
+		  "command line: scope: 'sytem' is not one of auto, system, command: did you mean 'system'?" },
 		{ { "--scope", "command" }, "scope 'command' requires a command" },
-		{ { "-p", "1", "--scope", "command", "true" },
-		  "scope (command line) and pid (command line) are mutually exclusive" },
-		{ { "-p", "1", "--scope", "system" },
-		  "scope (command line) and pid (command line) are mutually exclusive" },
-		{ { "-p", "1", "--cgroup", "x" },
-		  "pid (command line) and cgroup (command line) are mutually exclusive" },
-		{ { "--container", "a", "--cgroup", "x" },
-		  "cgroup (command line) and container (command line) are mutually exclusive" },
-		{ { "--scope", "system", "--container", "a" },
-		  "scope (command line) and container (command line) are mutually exclusive" },
+		{ { "-p", "1", "--scope", "command", "true" }, "--scope and --pid are mutually exclusive" },
+		{ { "-p", "1", "--scope", "system" }, "--scope and --pid are mutually exclusive" },
+		{ { "-p", "1", "--cgroup", "x" }, "--pid and --cgroup are mutually exclusive" },
+		{ { "--container", "a", "--cgroup", "x" }, "--cgroup and --container are mutually exclusive" },
+		{ { "--scope", "system", "--container", "a" }, "--scope and --container are mutually exclusive" },
 		{ { "--debuginfod", "file:///etc" },
 		  "command line: debuginfod: 'file:///etc' is not a URL such as https://debuginfod.debian.net" },
-		{ { "--children", "no" }, "children (command line) requires --pid" },
+		{ { "--children", "no" }, "--children requires --pid" },
 		{ { "-p", "1", "--children", "some" }, "command line: children: 'some' is not one of yes, no" },
-		{ { "--replay", "f", "--cgroup", "x" },
-		  "replay (command line) and cgroup (command line) are mutually exclusive" },
-		{ { "-q", "-v" }, "verbose (command line) and quiet (command line) are mutually exclusive" },
+		{ { "--replay", "f", "--cgroup", "x" }, "--replay and --cgroup are mutually exclusive" },
+		{ { "-q", "-v" }, "--verbose and --quiet are mutually exclusive" },
 		{ { "-o", "" }, "command line: output: missing file name" },
 		{ { "--record", "" }, "command line: record: missing file name" },
 		{ { "--list", "--check" }, "--list and --check are mutually exclusive" },
 		{ { "--list", "true" }, "--list does not take a command" },
-		{ { "--replay", "f", "-s", "cpu-stack" },
-		  "replay (command line) and source (--source) are mutually exclusive" },
-		{ { "--replay", "f", "-p", "1" },
-		  "replay (command line) and pid (command line) are mutually exclusive" },
-		{ { "--replay", "f", "-d", "1s" },
-		  "replay (command line) and duration (command line) are mutually exclusive" },
-		{ { "--replay", "f", "--scope", "system" },
-		  "replay (command line) and scope (command line) are mutually exclusive" },
-		{ { "--replay", "f", "make" }, "replay (command line) and a command (make) are mutually exclusive" },
+		{ { "--replay", "f", "-s", "cpu-stack" }, "--replay and --source are mutually exclusive" },
+		{ { "--replay", "f", "-p", "1" }, "--replay and --pid are mutually exclusive" },
+		{ { "--replay", "f", "-d", "1s" }, "--replay and --duration are mutually exclusive" },
+		{ { "--replay", "f", "--scope", "system" }, "--replay and --scope are mutually exclusive" },
+		{ { "--replay", "f", "make" }, "--replay and a command (make) are mutually exclusive" },
 		{ { "--replay", "f", "--record", "f" }, "record and replay name the same file: f" },
 		{ { "--diff" }, "--diff requires a value" },
 		{ { "--diff", "a" }, "--diff requires two files: --diff BEFORE AFTER" },
 		{ { "--diff", "a", "-o", "b" }, "--diff requires two files: --diff BEFORE AFTER" },
 		{ { "--diff", "", "b" }, "--diff: before: missing file name" },
 		{ { "--diff", "a", "" }, "--diff: after: missing file name" },
-		{ { "--diff", "a", "b", "--replay", "f" },
-		  "before (--diff) and replay (command line) are mutually exclusive" },
-		{ { "--diff", "a", "b", "--record", "f" },
-		  "before (--diff) and record (command line) are mutually exclusive" },
-		{ { "--diff", "a", "b", "-s", "cpu-stack" },
-		  "before (--diff) and source (--source) are mutually exclusive" },
-		{ { "--diff", "a", "b", "-p", "1" }, "before (--diff) and pid (command line) are mutually exclusive" },
-		{ { "--diff", "a", "b", "-d", "1" },
-		  "before (--diff) and duration (command line) are mutually exclusive" },
-		{ { "--diff", "a", "b", "-i", "1" },
-		  "before (--diff) and interval (command line) are mutually exclusive" },
-		{ { "--diff", "a", "b", "make" }, "before (--diff) and a command (make) are mutually exclusive" },
-		{ { "--normalize", "total" }, "normalize (command line) requires --diff BEFORE AFTER" },
+		{ { "--diff", "a", "b", "--replay", "f" }, "--diff and --replay are mutually exclusive" },
+		{ { "--diff", "a", "b", "--record", "f" }, "--diff and --record are mutually exclusive" },
+		{ { "--diff", "a", "b", "-s", "cpu-stack" }, "--diff and --source are mutually exclusive" },
+		{ { "--diff", "a", "b", "-p", "1" }, "--diff and --pid are mutually exclusive" },
+		{ { "--diff", "a", "b", "-d", "1" }, "--diff and --duration are mutually exclusive" },
+		{ { "--diff", "a", "b", "-i", "1" }, "--diff and --interval are mutually exclusive" },
+		{ { "--diff", "a", "b", "make" }, "--diff and a command (make) are mutually exclusive" },
+		{ { "--normalize", "total" }, "--normalize requires --diff BEFORE AFTER" },
 		{ { "--diff", "a", "b", "--normalize", "all" },
 		  "command line: normalize: 'all' is not one of none, total, duration" },
 		{ { "-o", "a", "-k", "folded", "-k", "csv" },
-		  "output (command line) with 2 sinks (set output= for each sink instead)" },
+		  "--output with 2 sinks (set output= for each sink instead)" },
 		{ { "-o", "a", "-k", "folded:output=b" },
-		  "output (command line) and output of the sink (--sink) are mutually exclusive" },
+		  "--output and output of the sink (--sink) are mutually exclusive" },
 		{ { "-s", "cpu-stack", "-s", "cpu-stack" },
 		  "duplicate cpu-stack, first in --source (use cpu-stack.ID for a second instance)" },
 		{ { "-k", "csv.a", "-k", "csv.a" },
@@ -508,7 +494,8 @@ TEST(refuses_bad_files)
 		FILE_CASE("[iaprof]\nduration = 0\n", "x.ini:2: duration: 0 is out of range (1ms to 8760h)"),
 		FILE_CASE("[iaprof]\nlist = yes\n",
 			  "x.ini:2: unknown key 'list' (keys: pid, children, cgroup, container, scope, duration, hold, "
-			  "finish-within, output, interval, continuous, memory, budget, record, replay, before, after, "
+			  "finish-within, output, interval, continuous, status-file, memory, budget, record, replay, "
+			  "before, after, "
 			  "normalize, "
 			  "debuginfod, rules, plugin-path, verbose, quiet)"),
 		FILE_CASE("[iaprof]\nverbose = 3\n", "x.ini:2: verbose: 3 is out of range (0 to 2)"),
@@ -649,6 +636,135 @@ TEST(lets_the_command_line_override_the_file)
 	ck_assert_str_eq(value_of(&configuration.sources.items[0], "idle"), "yes");
 	ck_assert_str_eq(value_of(&configuration.sources.items[1], "frequency"), "9");
 	ck_assert_int_eq(unlink("x.ini"), 0);
+}
+
+/* Only sleep is a timer, by its file name. */
+TEST(profiles_the_command_unless_it_is_sleep)
+{
+	static const struct {
+		const char *words[6];
+		int scope;
+		bool is_timer;
+	} cases[] = {
+		{ { "make", "sleep" }, IAPROF_SCOPE_COMMAND, false },
+		{ { "--", "./sleep.sh" }, IAPROF_SCOPE_COMMAND, false },
+		{ { "/bin/sleep/" }, IAPROF_SCOPE_COMMAND, false },
+		{ { "sleep", "30" }, IAPROF_SCOPE_SYSTEM, true },
+		{ { "--", "/usr/bin/sleep", "30" }, IAPROF_SCOPE_SYSTEM, true },
+		{ { "--scope", "auto", "make" }, IAPROF_SCOPE_COMMAND, false },
+		{ { "--scope", "system", "make" }, IAPROF_SCOPE_SYSTEM, false },
+		{ { "--scope", "system", "sleep", "30" }, IAPROF_SCOPE_SYSTEM, true },
+		{ { "--scope", "command", "sleep", "30" }, IAPROF_SCOPE_COMMAND, false },
+		{ { "-p", "1", "sleep", "30" }, IAPROF_SCOPE_PIDS, true },
+		{ { "--cgroup", "x", "make" }, IAPROF_SCOPE_CGROUP, false },
+		{ { "-d", "1s" }, IAPROF_SCOPE_SYSTEM, false },
+		{ { "-d", "1s", "--scope", "auto" }, IAPROF_SCOPE_SYSTEM, false },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		ck_assert_int_eq(read_words(&configuration, cases[i].words, NULL), 0);
+		ck_assert_msg(configuration.scope == cases[i].scope && configuration.is_timer == cases[i].is_timer,
+			      "case %zu", i);
+	}
+}
+
+/* The exit status of an error depends on it. */
+TEST(finds_the_command_after_an_error)
+{
+	static const struct {
+		const char *words[6];
+		const char *command;
+	} cases[] = {
+		{ { "--no-such", "make" }, "make" },
+		{ { "-F", "99", "make", "-j" }, "make" },
+		{ { "-d", "soon", "--", "make" }, "make" },
+		{ { "-xd", "1s" }, NULL },
+		{ { "--no-such" }, NULL },
+		{ { "-F", "99" }, NULL },
+	};
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_int_lt(read_words(&configuration, cases[i].words, &error), 0);
+		if (cases[i].command)
+			ck_assert_str_eq(configuration.command[0], cases[i].command);
+		else
+			ck_assert_ptr_null(configuration.command);
+	}
+}
+
+/* The sink that an output implies, its format, and what contradicts a name. */
+TEST(takes_formats_from_names_of_outputs)
+{
+	static const struct {
+		const char *words[5];
+		const char *sink, *format; /* sink NULL: none; format NULL: not set */
+	} good[] = {
+		{ { "-o", "a.html" }, "flamegraph", "html" },
+		{ { "-o", "a.svg" }, "flamegraph", "svg" },
+		{ { "-o", "a.json" }, "summary", "json" },
+		{ { "-o", "a.speedscope.json" }, "speedscope", NULL },
+		{ { "-o", "a.firefox.json.gz" }, "firefox", NULL },
+		{ { "-o", "a.pb.gz" }, "pprof", NULL },
+		{ { "-o", "a.folded" }, "folded", NULL },
+		{ { "-o", "b/a.csv" }, "csv", NULL },
+		{ { "-o", "a.perfetto-trace" }, "perfetto", NULL },
+		{ { "-o", "a.pftrace" }, "perfetto", NULL },
+		{ { "-o", "a.iaprof" }, "capture", NULL },
+		{ { "-o", "a.txt" }, NULL, NULL },
+		{ { "-o", "a.gz" }, NULL, NULL },
+		{ { "-o", "a.SVG" }, NULL, NULL },
+		{ { "-o", "html" }, NULL, NULL },
+		{ { "-o", ".html" }, NULL, NULL },
+		{ { "-o", "-" }, NULL, NULL },
+		{ { "-k", "flamegraph", "-o", "a.svg" }, "flamegraph", "svg" },
+		{ { "-k", "flamegraph:output=a.svg" }, "flamegraph", "svg" },
+		{ { "-k", "flamegraph:format=svg", "-o", "a.txt" }, "flamegraph", "svg" },
+		{ { "-k", "summary:format=json", "-o", "a.json" }, "summary", "json" },
+		{ { "-k", "speedscope", "-o", "a.json" }, "speedscope", NULL },
+		{ { "-k", "firefox", "-o", "a.json.gz" }, "firefox", NULL },
+		{ { "-k", "summary", "-o", "a.txt" }, "summary", NULL },
+		{ { "-k", "other", "-o", "a.html" }, "other", NULL },
+		{ { "-k", "./iaprof-mine.so", "-o", "a.svg" }, "./iaprof-mine.so", NULL },
+	};
+	for (size_t i = 0; i < COUNT(good); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_msg(!read_words(&configuration, good[i].words, &error), "%s", error.text);
+		ck_assert_uint_eq(configuration.sinks.count, good[i].sink ? 1 : 0);
+		if (!good[i].sink)
+			continue;
+		ck_assert_str_eq(configuration.sinks.items[0].plugin, good[i].sink);
+		const struct setting *format = instance_find_setting(&configuration.sinks.items[0], "format");
+		ck_assert_pstr_eq(format ? format->value : NULL, good[i].format);
+	}
+	static const struct {
+		const char *words[5], *message;
+	} bad[] = {
+		{ { "-k", "pprof", "-o", "a.html" },
+		  "sink pprof does not write .html files: a.html (use -k flamegraph, or another name)" },
+		{ { "-k", "folded:output=a.svg" },
+		  "sink folded does not write .svg files: a.svg (use -k flamegraph:format=svg, or another name)" },
+		{ { "-k", "top", "-o", "a.csv" },
+		  "sink top does not write .csv files: a.csv (use -k csv, or another name)" },
+		{ { "-k", "summary", "-o", "a.speedscope.json" },
+		  "sink summary does not write .speedscope.json files: a.speedscope.json (use -k speedscope, or "
+		  "another "
+		  "name)" },
+		{ { "-k", "flamegraph:format=svg", "-o", "a.html" },
+		  "sink flamegraph: format=svg does not write .html files: a.html (use another name)" },
+		{ { "-k", "summary:format=text", "-o", "a.json" },
+		  "sink summary: format=text does not write .json files: a.json (use another name)" },
+		{ { "--record", "a.html" },
+		  "--record: sink capture does not write .html files: a.html (use -k flamegraph, or another name)" },
+	};
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_msg(read_words(&configuration, bad[i].words, &error) == -EINVAL, "accepted: %s",
+			      bad[i].message);
+		ck_assert_str_eq(error.text, bad[i].message);
+	}
 }
 
 TEST(lets_the_scope_override_the_files_pid)

@@ -284,6 +284,15 @@ int output_flush(struct iaprof_output *output, struct error *error)
 	return result || !output->is_incremental ? result : rename_temporary(output, error);
 }
 
+/* Notes the final name, which is freed with the target. */
+static void note_written(struct iaprof_output *output)
+{
+	struct output_target *target = output->target;
+	free(target->written);
+	target->written = STEAL_POINTER(output->path);
+	target->written_count++;
+}
+
 int output_close(struct iaprof_output *output, struct error *error)
 {
 	int result = write_buffer(output, error);
@@ -292,6 +301,8 @@ int output_close(struct iaprof_output *output, struct error *error)
 		result = error_set(error, errno, "cannot write to %s: %s", output->path, strerror(errno));
 	if (!result)
 		result = rename_temporary(output, error);
+	if (!result && output->is_regular)
+		note_written(output);
 	output_discard(output);
 	return result;
 }

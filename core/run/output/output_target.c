@@ -32,8 +32,8 @@ void output_target_release(struct output_target *target)
 	if (target->descriptor >= 0)
 		close(target->descriptor);
 	target->descriptor = -1;
-	free(target->path);
-	target->path = NULL;
+	free(STEAL_POINTER(target->path));
+	free(STEAL_POINTER(target->written));
 }
 
 bool output_target_is_stream(const struct output_target *target)

@@ -15,8 +15,10 @@ struct output_target {
 	int descriptor;        /* a non-regular file, opened before the run; -1: a regular file, or not opened */
 	bool is_null_device;
 	bool opened_stream;
-	bool is_private; /* files are readable only by their owner */
-	uint32_t run;    /* of those of this process that write to this path, from 1; 0: the only one */
+	bool is_private;        /* files are readable only by their owner */
+	char *written;          /* owned; name of the last regular file that is complete; NULL: none */
+	uint64_t written_count; /* of such files */
+	uint32_t run;           /* of those of this process that write to this path, from 1; 0: the only one */
 	/*
 	 * Returns the CLOCK_MONOTONIC time in ns until which a write that has waited for its reader since the given
 	 * time may wait; UINT64_MAX, or a NULL callback: no limit. Any thread.
