@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Bash completion for iaprof. Options come from iaprof --help, plugins from iaprof --list, a plugin's keys and their
+# Bash completion for iaprof. Options come from iaprof --help all, plugins from iaprof --list, a plugin's keys and their
 # values from iaprof --help NAME: what is completed here is what is there.
 
 # _iaprof_plugins IAPROF [KIND]: the names of the plugins of a kind, or of all.
 _iaprof_plugins() {
-	"$1" --list 2>/dev/null | awk -v kind="${2-}" 'kind == "" || $1 == kind { print $2 }'
+	"$1" --list 2>/dev/null | awk -v kind="${2-}" '
+		/^[A-Z]/ { group = tolower($1); sub(/s,$/, "", group) }
+		/^  [^ ]/ && (kind == "" || group == kind) { print $1 }'
 }
 
 # _iaprof_options IAPROF: each option in a line, as "-p" and as "--pid", with the argument that --help names.
 _iaprof_options() {
-	"$1" --help 2>/dev/null | awk '/^  (-[a-z],|   ) --/ {
+	"$1" --help all 2>/dev/null | awk '/^  (-[a-z],|   ) --/ {
 		option = substr($0, 7)
 		sub(/  .*/, "", option)
 		print option
@@ -120,7 +122,7 @@ _iaprof() {
 	'-s '* | '--source '*) _iaprof_argument "$program" source "$word" ;;
 	'-k '* | '--sink '*) _iaprof_argument "$program" sink "$word" ;;
 	'--decoder '*) _iaprof_argument "$program" decoder "$word" ;;
-	*' [PLUGIN]') mapfile -t COMPREPLY < <(compgen -W "$(_iaprof_plugins "$program")" -- "$word") ;;
+	*'|PLUGIN]') mapfile -t COMPREPLY < <(compgen -W "all $(_iaprof_plugins "$program")" -- "$word") ;;
 	*'|'*)
 		# A word in upper case stands for something.
 		mapfile -t COMPREPLY < <(compgen -W "$(tr '|' '\n' <<<"${takes[$previous]}" | grep -v '[A-Z]')" -- "$word")

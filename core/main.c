@@ -29,25 +29,33 @@
 #include "run/status_file.h"
 #include "text/printable.h"
 
+static void list_kind(struct registry *registry, uint32_t kind)
+{
+	bool has_heading = false;
+	for (size_t i = 0; i < registry_count(registry); i++) {
+		const struct plugin *plugin = registry_load(registry, i, &(struct error){ 0 });
+		if (!plugin || plugin->description.kind != kind)
+			continue;
+		if (!has_heading)
+			help_write_list_heading(kind, stdout);
+		has_heading = true;
+		help_write_list_item(&plugin->description, stdout);
+	}
+}
+
 static enum exit_status list(struct registry *registry)
 {
 	enum exit_status status = EXIT_STATUS_COMPLETE;
 	for (size_t i = 0; i < registry_count(registry); i++) {
 		struct error error = { 0 };
-		const struct plugin *plugin = registry_load(registry, i, &error);
-		if (!plugin) {
-			log_message(IAPROF_LOG_ERROR, "%s", error.text);
-			status = EXIT_STATUS_FAILED;
+		if (registry_load(registry, i, &error))
 			continue;
-		}
-		const struct iaprof_plugin *description = &plugin->description;
-		CLEANUP_FREE char *line =
-			format_new("%-8s %-16s %-8s %s", plugin_kind_name(description->kind), description->name,
-				   description->version ? description->version : "-", description->description);
-		if (line)
-			text_print_printable(line, INT_MAX, stdout);
-		putchar('\n');
+		log_message(IAPROF_LOG_ERROR, "%s", error.text);
+		status = EXIT_STATUS_FAILED;
 	}
+	list_kind(registry, IAPROF_PLUGIN_SOURCE);
+	list_kind(registry, IAPROF_PLUGIN_SINK);
+	list_kind(registry, IAPROF_PLUGIN_DECODER);
 	return status;
 }
 
@@ -55,6 +63,10 @@ static enum exit_status help(const char *name, struct registry *registry)
 {
 	struct error error = { 0 };
 	if (!name) {
+		help_write_common(stdout);
+		return EXIT_STATUS_COMPLETE;
+	}
+	if (!strcmp(name, "all")) {
 		CLEANUP(plugin_aliases_free) struct plugin_aliases aliases = { .registry = registry };
 		(void)plugin_aliases_load(&aliases); /* aliases are omitted when out of memory */
 		help_write(aliases.items.items, aliases.items.count, stdout);

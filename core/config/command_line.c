@@ -97,9 +97,9 @@ static int explain_option(const char *word, int value, const char *argument, str
 	if (value > ' ' && value < 0x7f && explain_foreign(letter, "-", argument, error))
 		return error->code;
 	if (value > ' ' && value < 0x7f)
-		return error_set(error, EINVAL, "unknown option -%c: see iaprof --help", value);
+		return error_set(error, EINVAL, "unknown option -%c: see iaprof --help all", value);
 	if (value)
-		return error_set(error, EINVAL, "unknown option (not an ASCII letter): see iaprof --help");
+		return error_set(error, EINVAL, "unknown option (not an ASCII letter): see iaprof --help all");
 	char *name CLEANUP_FREE = strndup(word + 2, strcspn(word + 2, "="));
 	if (!name)
 		return out_of_memory(error);
@@ -118,7 +118,8 @@ static int explain_option(const char *word, int value, const char *argument, str
 		return error_set(error, EINVAL, "--%s is ambiguous:%s", value_excerpt(name).text, candidates);
 	const char *nearest = value_nearest_name(name, known);
 	return error_set(error, EINVAL, "unknown option --%s: %s%s%s", value_excerpt(name).text,
-			 nearest ? "did you mean --" : "see iaprof --help", nearest ? nearest : "", nearest ? "?" : "");
+			 nearest ? "did you mean --" : "see iaprof --help all", nearest ? nearest : "",
+			 nearest ? "?" : "");
 }
 
 /* separator: between this value and earlier ones; 0: it replaces them. */

@@ -5,31 +5,56 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/format.h"
+#include "config/build_paths.h"
 #include "config/run_options.h"
+#include "config/wrapped_text.h"
 #include "text/printable.h"
+
+/* Column of the descriptions of --list. */
+#define LIST_COLUMN 18u
 
 static const char usage[] = "Usage: iaprof [OPTION...] [--] [COMMAND [ARGUMENT...]]\n"
 			    "\n"
-			    "Profiles CPUs, GPUs and NPUs until COMMAND exits, TIME elapses, or Ctrl-C. GPU\n"
-			    "stalls are attributed to source lines and to the CPU code that launched the\n"
-			    "kernel. Requires root, or the capabilities listed by --check.\n";
+			    "Profiles COMMAND and its descendants, or the whole system: CPUs, GPUs and NPUs.\n"
+			    "Requires root, or the capabilities that --check lists.\n";
+
+/* One screen: 24 lines of 80 columns. */
+static const char common[] = "\n"
+			     "  iaprof -o page.html make -j8              A command, as a page for a browser\n"
+			     "  iaprof -o page.html -p 1234 -d 10         A running process, for 10 s\n"
+			     "  iaprof -o page.html -d 10                 The whole system, for 10 s\n"
+			     "  iaprof -o page.html -s off-cpu ./program  What a program waits for\n"
+			     "  iaprof -k top                             Live view on the terminal\n"
+			     "\n"
+			     "  -o FILE              Output, by extension: .html .svg .json .csv .folded\n"
+			     "                       .pb.gz .speedscope.json .firefox.json.gz .pftrace .iaprof\n"
+			     "  -s SOURCE            What to collect; default: all that can run here\n"
+			     "  -p PID, -d TIME      A process and its descendants; stop after TIME\n"
+			     "  --scope system       The whole system while COMMAND runs; sleep implies it\n"
+			     "  --replay FILE        Read a capture (-o FILE.iaprof) or another profile\n"
+			     "  --diff BEFORE AFTER  What got slower and what got faster\n"
+			     "  --check, --list      What is missing on this machine; the sources and sinks\n"
+			     "  --help all           All options; --help NAME: keys of a source or sink\n";
 
 static const char notes[] = "\n"
 			    "TIME is a number with ns, us, ms, s, m or h, such as 500ms. Without a unit it is\n"
-			    "in seconds, for --interval in milliseconds. Write a comma in VALUE as \\, and a\n"
-			    "second instance of a plugin as NAME.ID.\n"
+			    "in seconds. Write a comma in VALUE as \\, and a second instance of a plugin as\n"
+			    "NAME.ID.\n"
 			    "\n"
 			    "Examples:\n"
+			    "  iaprof -o build.html make -j8          Only make and its descendants\n"
 			    "  iaprof sleep 30 > profile.folded       Whole system, 30 seconds\n"
-			    "  iaprof --scope command -- make -j8     Only make and its descendants\n"
 			    "  iaprof -d 10s -s cpu-stack:frequency=999 -k csv:rows=events\n"
 			    "  iaprof --help cpu-stack                Keys of a plugin\n"
 			    "\n"
-			    "Exit status: 0 complete profile, 1 failure during the run, 2 usage or\n"
-			    "configuration error, 3 nothing to profile on this machine, 128+N stopped by a\n"
+			    "Exit status: that of COMMAND, 128+N if signal N killed it or ended the run, 125\n"
+			    "failure of iaprof, 126 COMMAND cannot be executed, 127 not found. Without\n"
+			    "COMMAND, and with sleep: 0 complete profile, 1 failure during the run, 2 usage\n"
+			    "or configuration error, 3 nothing to profile on this machine, 128+N stopped by a\n"
 			    "second signal N (130 for Ctrl-C).\n";
 
 static const char *const headings[GROUP_COUNT] = {
@@ -46,6 +71,12 @@ static const struct iaprof_option output_option = {
 	.help = "Output file; - is standard output",
 };
 static const struct option_table output_table = { &output_option, 1, sizeof output_option };
+
+void help_write_common(FILE *file)
+{
+	fputs(usage, file);
+	fputs(common, file);
+}
 
 void help_write(const struct help_alias *aliases, size_t count, FILE *file)
 {
@@ -108,4 +139,29 @@ void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file)
 	if (has_output)
 		option_table_describe(&output_table, file);
 	option_table_describe(&table, file);
+}
+
+void help_write_list_heading(uint32_t kind, FILE *file)
+{
+	static const char *const texts[] = { [IAPROF_PLUGIN_SOURCE] = "Sources, for --source:",
+					     [IAPROF_PLUGIN_SINK] = "Sinks, for --sink:",
+					     [IAPROF_PLUGIN_DECODER] = "Decoders, selected automatically:" };
+	fprintf(file, "%s%s\n", kind == IAPROF_PLUGIN_SOURCE ? "" : "\n", texts[kind]);
+}
+
+void help_write_list_item(const struct iaprof_plugin *plugin, FILE *file)
+{
+	bool is_own = !plugin->version || !strcmp(plugin->version, IAPROF_VERSION);
+	CLEANUP_FREE char *name = format_new("  %s", plugin->name);
+	CLEANUP_FREE char *text =
+		format_new("%s%s%s%s", plugin->description ? plugin->description : "", is_own ? "" : " (version ",
+			   is_own ? "" : plugin->version, is_own ? "" : ")");
+	if (!name || !text)
+		return;
+	text_make_printable(name);
+	text_make_printable(text);
+	fputs(name, file);
+	/* At least two blanks follow a name. */
+	size_t length = strlen(name), column = length + 2 > LIST_COLUMN ? length + 2 : LIST_COLUMN;
+	wrapped_text_write(text, column, length, WRAPPED_TEXT_WIDTH, file);
 }

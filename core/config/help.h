@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output of iaprof --help and iaprof --help PLUGIN, 80 columns wide. The shell completions parse both. */
+/*
+ * Output of iaprof --help, --help all, --help PLUGIN and --list, 80 columns wide. The shell completions parse the last
+ * three.
+ */
 #pragma once
 
 #include <stdio.h>
@@ -11,7 +14,14 @@ struct help_alias {
 	struct iaprof_option option;
 };
 
+/* --help: one screen with the commonest uses. */
+void help_write_common(FILE *file);
+/* --help all. */
 void help_write(const struct help_alias *aliases, size_t count, FILE *file);
 
 /* Requires that plugin has passed the loader's checks, including those of its option table. */
 void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file);
+
+/* --list: a heading for an enum iaprof_plugin_kind, and a plugin that has passed the loader's checks. */
+void help_write_list_heading(uint32_t kind, FILE *file);
+void help_write_list_item(const struct iaprof_plugin *plugin, FILE *file);

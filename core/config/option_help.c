@@ -10,9 +10,9 @@
 #include "config/option_value.h"
 #include "config/run_options.h"
 #include "config/value.h"
+#include "config/wrapped_text.h"
 #include "text/printable.h"
 
-#define LINE_WIDTH 80
 #define NAME_SIZE 80    /* longest name, including its decoration */
 #define USAGE_COLUMN 30 /* for options of iaprof itself */
 #define HELP_COLUMN 24
@@ -84,30 +84,6 @@ static char *describe_option(const struct iaprof_option *option, const char *des
 	return text;
 }
 
-/* Writes text wrapped, from first_column on; column: the current one. */
-static void write_wrapped(const char *text, size_t first_column, size_t column, FILE *file)
-{
-	bool first = true;
-	while (*text) {
-		size_t length = strcspn(text, " ");
-		if (!first && column + 1 + length > LINE_WIDTH) {
-			fputc('\n', file);
-			column = 0;
-			first = true;
-		}
-		if (first)
-			fprintf(file, "%*s", (int)(first_column - column), "");
-		else
-			fputc(' ', file);
-		column = (first ? first_column : column + 1) + length;
-		fprintf(file, "%.*s", (int)length, text);
-		first = false;
-		text += length;
-		text += strspn(text, " ");
-	}
-	fputc('\n', file);
-}
-
 /*
  * Writes an option. left: its syntax up to the placeholder of the value; placeholder: NULL for that of the option;
  * right: its description, NULL: out of memory. All of it is made printable: texts may be those of a plugin.
@@ -134,7 +110,7 @@ static void write_described(const struct iaprof_option *option, const char *left
 	bool own_line = size + 2 > first_column;
 	if (own_line)
 		fputc('\n', file);
-	write_wrapped(right, first_column, own_line ? 0 : size, file);
+	wrapped_text_write(right, first_column, own_line ? 0 : size, WRAPPED_TEXT_WIDTH, file);
 }
 
 void option_table_describe(const struct option_table *table, FILE *file)

@@ -107,8 +107,8 @@ const struct run_option run_options[] = {
 	  .group = GROUP_CONFIGURATION, .action = OPTION_SELF_TEST },
 
 	{ "list", NULL, "List the plugins.", .group = GROUP_MESSAGES, .action = OPTION_LIST },
-	{ "help", "[PLUGIN]", "Show this help, or a plugin and its keys.", .group = GROUP_MESSAGES, .letter = 'h',
-	  .action = OPTION_HELP },
+	{ "help", "[all|PLUGIN]", "Show the commonest options, all of them, or a plugin and its keys.",
+	  .group = GROUP_MESSAGES, .letter = 'h', .action = OPTION_HELP },
 	{ "version", NULL, "Show the version.", .group = GROUP_MESSAGES, .action = OPTION_VERSION },
 	{ "verbose", NULL, "Verbose messages; repeat for debug output.", KEY(values.verbose, UINT, .maximum = 2),
 	  .group = GROUP_MESSAGES, .letter = 'v', .action = OPTION_COUNTS },

@@ -49,10 +49,10 @@ static void append_styled(struct line *line, const char *words, const char *styl
 	text_append_string(line->text, *style ? PLAIN : "");
 }
 
-/* Appends "[||||      45.2%]"; empty if the utilization is unknown. */
+/* Appends "[||||      45.2%]", or "[            n/a]" if the utilization is unknown. */
 static void append_bar(struct line *line, double percent, unsigned columns)
 {
-	struct quantity_text number = { "" };
+	struct quantity_text number = { "n/a" };
 	char bars[BAR_COLUMNS_MAX + 1];
 	unsigned begin = line->used, inside = columns > 2 ? columns - 2 : 0;
 	if (!isnan(percent))

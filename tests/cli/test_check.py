@@ -9,8 +9,8 @@ import socket
 import subprocess
 import urllib.request
 
-from harness import (CAPTURE, COMPLETE, NOTHING, PLUGINS, PROGRAM, Skip, case, end, equal, main, needs_program, needs_root,
-                     own_mounts, read, require, small_disk, start, wait_until, write)
+from harness import (CAPTURE, COMPLETE, NOTHING, PLUGINS, PROGRAM, Skip, case, end, equal, iaprof, main, needs_program, needs_root,
+                     own_mounts, read, require, small_disk, start, terminal, wait_until, write)
 from web_server import Server
 
 LOADER = os.environ['TEST_LOADER_DOUBLE']
@@ -263,6 +263,28 @@ def kernel_names():
     shown = any(not line.startswith('0000000000000000') for line in read('/proc/kallsyms').splitlines())
     equal(items('cpu-stack')['Linux kernel symbols'][0][0], 'good' if shown else 'limited', 'state')
     require('Linux kernel symbols' not in items('cpu-stack:kernel=no'), 'not asked for')
+
+
+@case('on a terminal, --check wraps lines at its width below the text of an item, and colours states')
+def terminal_lines():
+    ESCAPE = re.compile('\x1b\\[[0-9]+m')
+    arguments = ['--check', '-s', 'xe-eustall', '-s', 'cpu-stack', '-k', 'folded:output=/dev/null']
+    plain = iaprof(*arguments).out
+    require(max(map(len, plain.splitlines())) > 80 and '\x1b' not in plain, plain)
+    colours = {'good': '\x1b[32m', 'limited': '\x1b[33m', 'missing': '\x1b[31m'}
+    for columns in 80, 60:
+        shown = terminal(*arguments, columns=columns).out
+        lines = ESCAPE.sub('', shown).splitlines()
+        # Only a word that is too long by itself is in a longer line.
+        require(all(len(line) <= columns or len(line.split()) <= 2 for line in lines), lines)
+        joined = re.sub(r'\n {11}(?! )', ' ', '\n'.join(lines))
+        items = [line for line in plain.splitlines() if re.match('  (good|limited|missing) ', line)]
+        for item in items:
+            require(item in joined.splitlines(), f'{item!r} is not in {joined}')
+            require(f'  {colours[item.split()[0]]}{item[2:11]}\x1b[0m' in shown, shown)
+    os.environ['NO_COLOR'] = '1'
+    require('\x1b' not in terminal(*arguments).out, 'colours despite NO_COLOR')
+    os.environ.pop('NO_COLOR')
 
 
 def sinks(*specs, status, wrap=()):

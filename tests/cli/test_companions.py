@@ -135,7 +135,7 @@ def subsample():
         USAGE, 'command line: eu-stall-subsample: no source of this run has this option \\(add one with --source\\)')
     shutil.rmtree('tree')
     iaprof('--eu-stall-subsample=9', '-s', 'failing-source', '-o', 'out', program=tree('failing-source', FOLDED)).fails(
-        USAGE, 'unknown option --eu-stall-subsample: see iaprof --help')
+        USAGE, 'unknown option --eu-stall-subsample: see iaprof --help all')
 
 
 @case('--check reports which source adds a companion, and the items of each')

@@ -92,7 +92,7 @@ def check_load(ending):
     listed = load('--list')
     equal((listed.returncode, listed.stderr), (FAILED, f'iaprof: plugin plugins/iaprof-failing-load.so: {message}\n'.replace(
         'plugins/', f'{os.path.realpath(folder)}/plugins/')), f'{folder}: end of --list')
-    require('sink     folded' in listed.stdout and 'failing-load' not in listed.stdout, listed.stdout)
+    require('\n  folded ' in listed.stdout and 'failing-load' not in listed.stdout, listed.stdout)
     ended = load('-s', f'{FAILING_SOURCE}:samples=7', '-k', 'folded:output=out', '-d', '1ms')
     equal((ended.returncode, ended.stderr, read(f'{folder}/out')), (COMPLETE, '', 'sampled program 7\n'), f'{folder}: run')
 

@@ -47,8 +47,8 @@ def help_keys(name):
 
 
 def help_options():
-    """option -> its description, from iaprof --help."""
-    rows = re.findall(r'^ {2,6}(?:-[a-z], )?--([a-z-]+)(.*\n(?: {20,}.*\n)*)', output('--help'), re.M)
+    """option -> its description, from iaprof --help all."""
+    rows = re.findall(r'^ {2,6}(?:-[a-z], )?--([a-z-]+)(.*\n(?: {20,}.*\n)*)', output('--help', 'all'), re.M)
     return {name: words(said) for name, said in rows}
 
 
@@ -95,7 +95,7 @@ if not os.access(program, os.X_OK):
     print(f'1..0 # SKIP {program} is not built')
     sys.exit(0)
 
-options = set(re.findall(r'^ {2,6}(?:-[a-z], )?--([a-z-]+)', output('--help'), re.M))
+options = set(re.findall(r'^ {2,6}(?:-[a-z], )?--([a-z-]+)', output('--help', 'all'), re.M))
 report('the help has options', [] if len(options) >= 16 else ['fewer options than there are'])
 page = set(re.findall(r'^\.It (?:Fl [a-z] , )?Fl -([a-z-]+)', read('man/iaprof.1'), re.M))
 report('iaprof(1) has the options', differences('iaprof(1)', page, options))
@@ -111,7 +111,7 @@ commands = {'config', 'source', 'sink', 'decoder', 'list', 'help', 'check', 'sel
 wanted = options - commands - {'diff'} | {'before', 'after'}
 report('iaprof.ini(5) has the keys', differences('iaprof.ini(5)', keys, wanted))
 
-plugins = [line.split()[1] for line in output('--list').splitlines()]
+plugins = re.findall(r'^  ([a-z]\S*)', output('--list'), re.M)
 report('there are plugins', [] if 'folded' in plugins else ['--list does not name the sink folded'])
 for plugin in sorted(plugins):
     report(f'iaprof-{plugin}(7) has the keys of {plugin}', compare_plugin(plugin))

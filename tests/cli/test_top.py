@@ -305,7 +305,7 @@ def utilization():
     screen.until(lambda: re.search(r'^second device +\[\|+ +(59|60)\.\d%\] ', screen.text(), re.M), 'another one')
     screen.until(lambda: re.search(r'^second device .* +\u2585\u2585\u2585+$', screen.text(), re.M), 'history')
     require(re.search(r'^device .* +\u2583\u2583+$', screen.text(), re.M), screen.text())
-    require(re.search(r'^\?\[2Jthird +\[ +\]$', screen.text(), re.M), f'the silent one:\n{screen.text()}')
+    require(re.search(r'^\?\[2Jthird +\[ +n/a\]$', screen.text(), re.M), f'the silent one:\n{screen.text()}')
     for columns in 40, 80, 120, 300:
         before = len(screen.raw)
         screen.set_size(24, columns)

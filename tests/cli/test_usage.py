@@ -15,7 +15,7 @@ WRONG_USAGE = {
     'a sink as a source': (['-s', 'folded'], '"folded" is a sink, not a source'),
     'a source as a sink': (['-k', 'cpu-stack'], '"cpu-stack" is a source, not a sink'),
     'no such option': (['--durration', '3'], 'unknown option --durration', 'did you mean --duration'),
-    'no such letter': (['-x'], 'unknown option -x', 'iaprof --help'),
+    'no such letter': (['-x'], 'unknown option -x', 'iaprof --help all'),
     'too little of an option': (['--re', 'x'], '--record', '--replay'),
     'an option without its value': (['-d'], '--duration requires a value'),
     'a value for an option without': (['--list=all'], '--list does not take a value'),

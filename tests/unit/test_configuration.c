@@ -276,11 +276,11 @@ TEST(refuses_bad_command_lines)
 	} cases[] = {
 		{ { "--durtion", "3s" }, "unknown option --durtion: did you mean --duration?" },
 		{ { "--durtion=3s" }, "unknown option --durtion: did you mean --duration?" },
-		{ { "--frobnicate" }, "unknown option --frobnicate: see iaprof --help" },
+		{ { "--frobnicate" }, "unknown option --frobnicate: see iaprof --help all" },
 		{ { "--re", "x" }, "--re is ambiguous: --record --replay" },
-		{ { "-x" }, "unknown option -x: see iaprof --help" },
-		{ { "-vx" }, "unknown option -x: see iaprof --help" },
-		{ { "-\xc3\xa4" }, "unknown option (not an ASCII letter): see iaprof --help" },
+		{ { "-x" }, "unknown option -x: see iaprof --help all" },
+		{ { "-vx" }, "unknown option -x: see iaprof --help all" },
+		{ { "-\xc3\xa4" }, "unknown option (not an ASCII letter): see iaprof --help all" },
 		{ { "--=x" },
 		  "-- is ambiguous: --pid --children --cgroup --container --scope --duration --source --hold "
 		  "--finish-within --sink --output --interval --continuous --status-file --memory --budget --record "
@@ -839,7 +839,7 @@ TEST(reads_options_of_sources)
 		const char *const *words;
 		const char *message;
 	} bad[] = {
-		{ WORDS("--sample", "4"), "unknown option --sample: see iaprof --help" },
+		{ WORDS("--sample", "4"), "unknown option --sample: see iaprof --help all" },
 		{ WORDS("--sample-every"), "--sample-every needs a value" },
 		{ WORDS("--list=x"), "--list does not take a value" },
 	};

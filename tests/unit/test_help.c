@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "config/configuration.h"
+#include "config/build_paths.h"
 #include "config/help.h"
 #include "../run_suite.h"
 
@@ -32,12 +33,71 @@ static char *text_of(void (*write)(const void *context, FILE *file), const void 
 	return text;
 }
 
+static void write_common(const void *context, FILE *file)
+{
+	help_write_common(file);
+}
+
 TEST(fits_80_columns)
 {
-	char *text CLEANUP_FREE = text_of(write_iaprof, NULL);
-	char *rest = text;
+	char *all CLEANUP_FREE = text_of(write_iaprof, NULL), *common CLEANUP_FREE = text_of(write_common, NULL);
+	char *rest = all;
 	for (char *line; (line = strsep(&rest, "\n"));)
 		ck_assert_msg(strlen(line) <= 80, "%s", line);
+	size_t lines = 0;
+	rest = common;
+	for (char *line; (line = strsep(&rest, "\n")); lines++)
+		ck_assert_msg(strlen(line) < 80, "%s", line);
+	/* The prompt follows on the screen. */
+	ck_assert_uint_le(lines, 24);
+}
+
+/* Options of the short help are in the long one, and uses of it are command lines. */
+TEST(common_uses_are_command_lines)
+{
+	char *all CLEANUP_FREE = text_of(write_iaprof, NULL), *common CLEANUP_FREE = text_of(write_common, NULL);
+	size_t uses = 0;
+	char *rest = common;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		char *words[16];
+		int count = 0;
+		char *end = strncmp(line, "  iaprof ", 9) ? NULL : strstr(line + 9, "  ");
+		if (!end)
+			continue;
+		*end = '\0';
+		for (char *word; (word = strsep(&line, " ")) && count < 15;)
+			if (*word)
+				words[count++] = word;
+		words[count] = NULL;
+		CLEANUP(configuration_free) struct configuration configuration = { 0 };
+		struct error error = { 0 };
+		ck_assert_msg(!configuration_read(&configuration, count, words, NULL, &error), "%s", error.text);
+		uses++;
+	}
+	ck_assert_uint_eq(uses, 5);
+	ck_assert_ptr_nonnull(strstr(all, "--scope auto|system|command"));
+}
+
+TEST(lists_plugins_with_wrapped_descriptions)
+{
+	struct iaprof_plugin own = { .name = "csv", .version = IAPROF_VERSION, .description = "rows" };
+	struct iaprof_plugin other = {
+		.name = "a-name-that-is-long",
+		.version = "9.9",
+		.description = "a description that is longer than what is left of the line, twice as long in fact",
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	help_write_list_heading(IAPROF_PLUGIN_SINK, file);
+	help_write_list_item(&own, file);
+	help_write_list_item(&other, file);
+	fclose(file);
+	ck_assert_str_eq(text, "\nSinks, for --sink:\n"
+			       "  csv             rows\n"
+			       "  a-name-that-is-long  a description that is longer than what is left of the\n"
+			       "                       line, twice as long in fact (version 9.9)\n");
+	free(text);
 }
 
 /* Every --word of the help is known to the parser, and every option that is promised is in the help. */
