@@ -195,7 +195,7 @@ def generous():
 
 @case('a budget is a share of CPU time, of a continuous run')
 def wrong():
-    iaprof('--budget', '1%', '-s', 'cpu-stack').fails(USAGE, r'budget \(command line\) requires continuous')
+    iaprof('--budget', '1%', '-s', 'cpu-stack').fails(USAGE, r'--budget requires continuous')
     for text in '1', '0%', '0.0001%', '101%', 'nan%', '%', 'x%', '-1%':
         iaprof('--continuous', '--budget', text).fails(USAGE, 'is not a share of CPU time')
 

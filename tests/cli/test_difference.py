@@ -9,7 +9,7 @@ import signal
 import struct
 import termios
 
-from harness import (CAPTURE, FAILED, FAILING_SINK, FAILING_SOURCE, LOAD, USAGE, case, end, equal, iaprof, main,
+from harness import (CAPTURE, FAILED, FAILING_SINK, FAILING_SOURCE, LOAD, OWN_FAILURE, USAGE, case, end, equal, iaprof, main,
                      needs_sampling, read, require, start, terminal, wait_until, write)
 
 TWO_FILES = ['--diff', CAPTURE, CAPTURE]
@@ -32,13 +32,13 @@ REFUSED = {
     'one file and an option': (['--diff', CAPTURE, '-o', 'out'], '--diff requires two files'),
     'a file that is not there': (['--diff', CAPTURE, 'none'], '--diff none: No such file'),
     'another one': (['--diff', 'none', CAPTURE], '--diff none: No such file'),
-    'a replay': ([*TWO_FILES, '--replay', CAPTURE], 'before', 'replay', 'are mutually exclusive'),
-    'a capture to write': ([*TWO_FILES, '--record', 'out'], 'before', 'record', 'are mutually exclusive'),
-    'a source': ([*TWO_FILES, '-s', 'cpu-stack'], 'before', 'source', 'are mutually exclusive'),
-    'processes': ([*TWO_FILES, '-p', '1'], 'before', 'pid', 'are mutually exclusive'),
-    'a duration': ([*TWO_FILES, '-d', '1'], 'before', 'duration', 'are mutually exclusive'),
-    'intervals': ([*TWO_FILES, '-i', '1s'], 'before', 'interval', 'are mutually exclusive'),
-    'a command': ([*TWO_FILES, 'true'], 'before', 'command', 'are mutually exclusive'),
+    'a replay': ([*TWO_FILES, '--replay', CAPTURE], r'--diff and --replay are mutually exclusive'),
+    'a capture to write': ([*TWO_FILES, '--record', 'out'], r'--diff and --record are mutually exclusive'),
+    'a source': ([*TWO_FILES, '-s', 'cpu-stack'], r'--diff and --source are mutually exclusive'),
+    'processes': ([*TWO_FILES, '-p', '1'], r'--diff and --pid are mutually exclusive'),
+    'a duration': ([*TWO_FILES, '-d', '1'], r'--diff and --duration are mutually exclusive'),
+    'intervals': ([*TWO_FILES, '-i', '1s'], r'--diff and --interval are mutually exclusive'),
+    'a command': ([*TWO_FILES, 'true'], r'--diff and a command \(true\) are mutually exclusive'),
     'normalization of nothing': (['--replay', CAPTURE, '--normalize', 'total'], 'requires --diff BEFORE AFTER'),
     'another normalization': ([*TWO_FILES, '--normalize', 'all'], "'all' is not one of none, total, duration"),
     'a sink of records': ([*TWO_FILES, '-k', 'capture:output=out'], 'sink capture does not support differences', '--replay'),
@@ -51,7 +51,7 @@ REFUSED = {
 for what, (arguments, *said) in REFUSED.items():
     @case(f'refused: {what}', arguments, said)
     def refused(arguments, said):
-        iaprof(*arguments).fails(USAGE, *said)
+        iaprof(*arguments).fails(OWN_FAILURE if 'true' in arguments else USAGE, *said)
 
 
 @case('refused: the files themselves as output')

@@ -10,7 +10,7 @@ import re
 import signal
 import subprocess
 
-from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, LOAD, NOTHING, PLUGINS, PROGRAM, TIMEOUT, USAGE,
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, LOAD, NOTHING, OWN_FAILURE, PLUGINS, PROGRAM, TIMEOUT, USAGE,
                      Skip, case, end, equal, iaprof, main, needs_sampling, read, require, start, wait_until, write)
 import processes
 
@@ -182,7 +182,7 @@ def check_stop(folder, *arguments):
     hanging = [f'{FAILING_SOURCE}.{name}:in={place},ends=hang' for name, place in (('a', 'stop'), ('b', 'stop'), ('c', 'finish'))]
     ended = run(folder, '-s', 'cpu-stack', *(argument for source in hanging for argument in ('-s', source)),
                 '-k', 'folded:output=out', *arguments)
-    equal(ended.returncode, FAILED, ended.stderr)
+    equal(ended.returncode, OWN_FAILURE, ended.stderr)
     time = '2' if '8s' in arguments else '0.5'
     equal(re.findall(r'^iaprof: source failing-source\.(.: callback .* does not return: ended after .*) s ', ended.stderr, re.M),
           [f'a: callback stop does not return: ended after {time}', f'b: callback stop does not return: ended after {time}',

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 
-from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOTHING, PLUGINS, USAGE, case,
+from harness import (COMPLETE, FAILED, FAILING_SINK, FAILING_SOURCE, NOTHING, OWN_FAILURE, PLUGINS, USAGE, case,
                      equal, iaprof, main, needs_program, needs_root, read, require, write)
 
 FAULTY = os.environ['TEST_FAULTY_PLUGINS']
@@ -29,7 +29,7 @@ for fault, why in REFUSED.items():
     @case(f'refused: {fault}', fault, why)
     def refused(fault, why):
         path = os.path.join(FAULTY, f'iaprof-faulty-{fault}.so')
-        iaprof(*WITH_OUTPUT, path, 'touch', 'ran').fails(USAGE, f'iaprof-faulty-{fault}.so: ', why)
+        iaprof(*WITH_OUTPUT, path, 'touch', 'ran').fails(OWN_FAILURE, f'iaprof-faulty-{fault}.so: ', why)
         iaprof('--check', '-s', path).fails(USAGE, why)
 
 
@@ -211,7 +211,7 @@ for place, status in SOURCE_FAILS.items():
 @case('source fails to start: the command does not run, another sink writes nothing')
 def source_fails_with_command():
     iaprof('-q', '-s', f'{FAILING_SOURCE}:in=start', '-k', 'folded:output=out', '--record', 'run', 'touch',
-           'ran').fails(FAILED, 'source failing-source: the start fails as requested')
+           'ran').fails(OWN_FAILURE, 'source failing-source: the start fails as requested')
 
 
 @case('one of two sources fails: the other goes on to its end')

@@ -9,7 +9,8 @@ import subprocess
 
 from harness import COMPLETE, NOTHING, PROGRAM, SOURCE, case, equal, iaprof, main, read, require, write
 
-TEXTS = 'README.md', 'doc/first-steps.md', 'doc/requirements.md', 'examples/README.md'
+TEXTS = ('README.md', 'doc/first-steps.md', 'doc/requirements.md', 'doc/coming-from.md', 'doc/troubleshooting.md',
+         'examples/README.md')
 # What the commands read: as somebody would have it who follows the text.
 FILES = {'examples': 'examples', 'run.iaprof': 'examples/demo.iaprof', 'later.iaprof': 'examples/demo-fixed.iaprof',
          'npu.txt': 'tests/preservation/inputs/npu-boot-and-job.txt'}

@@ -59,8 +59,11 @@ def profiled():
         rows = csv.DictReader(iaprof('-q', '--replay', 'run', '-k', 'csv:rows=events', '-o', '-').completes().out.splitlines())
         return {row['name']: row['text'] for row in rows if row['record'] == 'metadata'}
     quoted = facts('--', 'sh', '-c', "exit $0; echo it's", '0')
-    equal((quoted['command'], quoted['target']), ("sh -c 'exit $0; echo it'\\''s' 0", 'system-wide'), 'a command')
-    equal(facts('--scope', 'command', '--', 'true', '')['target'], 'command', 'only a command')
+    equal((quoted['command'], quoted['target']), ("sh -c 'exit $0; echo it'\\''s' 0", 'command'), 'a command')
+    for scope, words in (('system', ['true', '']), ('auto', ['sleep', '0'])):
+        found = facts('--scope', scope, '--', *words)
+        quoted = ' '.join(word or "''" for word in words)
+        equal((found['target'], 'command' in found), (f'system-wide during {quoted}', False), 'the system')
     name = read(f'/proc/{os.getpid()}/comm').strip()
     found = facts('-d', '100ms', '-p', str(os.getpid()))
     equal(found['target'], f'process {os.getpid()} ({name})', 'a process')

@@ -238,17 +238,20 @@ def pid():
     require('load' in programs and programs <= {'load', '[lost]'}, f'programs: {programs}')
 
 
-@case('--list, --help, --help PLUGIN, --version')
+@case('--list by kind, --help, --help all, --help PLUGIN, --version')
 def listings_and_help():
     outcome = iaprof('--list')
     equal((outcome.status, outcome.err), (COMPLETE, ''), 'status and standard error')
-    for kind, name in (('source', 'replay'), ('sink', 'capture'), ('sink', 'csv'), ('sink', 'folded')):
-        require(re.search(rf'^{kind} +{name} +\S+ +\S', outcome.out, re.M), f'no {kind} {name}')
+    kinds = dict(re.findall(r'^(Sources|Sinks|Decoders), .*:\n((?:  .+\n)+)', outcome.out, re.M))
+    for kind, name in (('Sources', 'replay'), ('Sinks', 'capture'), ('Sinks', 'csv'), ('Sinks', 'folded')):
+        require(re.search(rf'^  {name} +\S', kinds[kind], re.M), f'no {name} in {kind}')
+    require(max(map(len, outcome.out.splitlines())) <= 80, 'a long line')
     version = re.search(r"version: '(\S+)'", read(os.path.join(SOURCE, 'meson.build'))).group(1)
     equal(iaprof('--version').out, f'iaprof {version}\n', 'version')
     for option in ('--config', '--duration', '--interval', '--source', '--sink', '--pid', '--scope', '--output',
                    '--record', '--replay', '--list', '--help', '--check', '--version', '--verbose', '--quiet'):
-        require(option in iaprof('--help').out, f'no {option} in --help')
+        require(option in iaprof('--help', 'all').out, f'no {option} in --help all')
+    equal(iaprof('-h').out, iaprof('--help').completes().out, 'the short form')
     for name in ('folded', FAILING_SOURCE):
         outcome = iaprof('--help', name)
         equal((outcome.status, outcome.err), (COMPLETE, ''), 'status and standard error')

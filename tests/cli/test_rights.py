@@ -7,7 +7,7 @@ import os
 import resource
 import struct
 
-from harness import (COMPLETE, FAILING_SOURCE, NOTHING, Skip, case, equal, iaprof, library, main, needs_program,
+from harness import (COMPLETE, FAILING_SOURCE, NOTHING, OWN_FAILURE, Skip, case, equal, iaprof, library, main, needs_program,
                      needs_root, needs_sampling, require, write)
 
 NOBODY = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
@@ -57,7 +57,7 @@ for how, source in NOT_HERE:
     @case(f'an ordinary user with a command, {how}', source, needs=[needs_root, needs_program('setpriv')])
     def ordinary_user_command(source):
         os.chmod('.', 0o777)
-        iaprof(*source, '-o', 'out', 'touch', 'ran', wrap=NOBODY).fails(NOTHING, 'CAP_BPF')
+        iaprof(*source, '-o', 'out', 'touch', 'ran', wrap=NOBODY).fails(OWN_FAILURE, 'CAP_BPF')
 
     for missing in (('bpf', 'sys_admin'), ('perfmon', 'sys_admin')):
         @case(f'root without {" and ".join(missing)}, {how}', source, missing,

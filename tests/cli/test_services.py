@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-from harness import FAILED, PLUGINS, case, end, equal, iaprof, main, needs_sampling, require, start
+from harness import FAILED, OWN_FAILURE, PLUGINS, case, end, equal, iaprof, main, needs_sampling, require, start
 
 SOURCE = os.path.join(PLUGINS, 'iaprof-watching-source.so')
 EVENTS = ['-k', 'csv:rows=events,output=out']
@@ -60,7 +60,7 @@ def path_is_prepended():
 @case('a change that is too large is refused, and so is one without a command', needs=[needs_sampling])
 def refused():
     iaprof('-q', '-s', f'{SOURCE}:name=LARGE,value={"x" * 60000}', *EVENTS, 'echo', 'ran').fails(
-        FAILED, 'environment: Argument list too long')
+        OWN_FAILURE, 'environment: Argument list too long')
     iaprof('-q', '-s', f'{SOURCE}:name=A,value=b', *EVENTS, '-d', '1ms').fails(
         FAILED, 'environment: No such file or directory')
 

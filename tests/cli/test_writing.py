@@ -3,7 +3,7 @@
 """Outputs that cannot be written: one line, status 1 (2 when it is known before the start), and no half of a file."""
 import os
 
-from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, USAGE, Skip, case, equal, iaprof, main,
+from harness import (CAPTURE, COMPLETE, FAILED, FAILING_SOURCE, OWN_FAILURE, USAGE, Skip, case, equal, iaprof, main,
                      needs_root, own_mounts, read, require, small_disk, start, end, write)
 
 SAMPLES = ['-q', '-s', f'{FAILING_SOURCE}:samples=3']
@@ -150,7 +150,7 @@ def file_size_limit():
 def folder_goes():
     os.mkdir('folder')
     iaprof(*SAMPLES[:1], '-s', f'{FAILING_SOURCE}', '-k', 'folded:output=folder/out', 'rmdir', 'folder').fails(
-        FAILED, 'folder/out', 'No such file')
+        OWN_FAILURE, 'folder/out', 'No such file')
 
 
 for arguments in (['--version'], ['--help'], ['--help', 'folded'], ['--list'],

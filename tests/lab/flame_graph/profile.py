@@ -55,12 +55,12 @@ class Profile(Ended):
     def __enter__(self):
         double.write('scenario', double.scenario_text(self.product, self.rows, self.settings))
         options = [word for source in self.sources for word in ('-s', source)]
-        # Its command is there to be waited for: all is attached when it begins, and the run ends when it does.
+        # Its command is there to be waited for, and is no program of the scenario: all is attached when it begins, and the run ends when it does.
         command = ['sh', '-c', 'echo ready; exec cat >/dev/null']
         sink = f'folded:value=gpu-stalls{",lines=yes" if self.lines else ""}'
         with open('iaprof.err', 'wb') as errors:
             self.process = subprocess.Popen(
-                [BUILD / 'iaprof', *SLOW, *options, '-k', sink, '-o', 'out.folded', '--', *command],
+                [BUILD / 'iaprof', *SLOW, '--scope', 'system', *options, '-k', sink, '-o', 'out.folded', '--', *command],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors)
         try:
             if self.process.stdout.readline() != b'ready\n':

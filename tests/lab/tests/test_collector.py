@@ -143,7 +143,7 @@ def metrics():
 
 def many_machines():
     """An interval of this machine as those of many, at once."""
-    equal(iaprof('-s', 'cpu-stack', '-k', 'capture:output=machine.iaprof', '--', 'sh', '-c', 'begun=$(date +%s); ' + BUSY)[0], 0, 'status')
+    equal(iaprof('--scope', 'system', '-s', 'cpu-stack', '-k', 'capture:output=machine.iaprof', '--', 'sh', '-c', 'begun=$(date +%s); ' + BUSY)[0], 0, 'status')
     with Collector(verbosity='basic') as idle:
         pass
     with Collector(verbosity='basic') as collector:

@@ -48,7 +48,7 @@ def jobs_of(rows, may_miss=False):
 
 
 def iaprof(*arguments):
-    return [PROGRAM, *SLOW, '-s', 'ivpu', *ROWS, *arguments]
+    return [PROGRAM, *SLOW, '--scope', 'system', '-s', 'ivpu', *ROWS, *arguments]
 
 
 def play(scenario, *options):

@@ -57,7 +57,7 @@ def record():
     sinks = 'csv:rows=stacks,newline=lf,output=stacks.csv', 'csv.events:rows=events,newline=lf,output=events.csv'
     options = [word for source in sources for word in ('-s', source)]
     options += [word for sink in sinks for word in ('-k', sink)]
-    outcome = subprocess.run([profiler.PROGRAM, *profiler.SLOW, *options, '--', PLAYER, '--load', scenario()],
+    outcome = subprocess.run([profiler.PROGRAM, *profiler.SLOW, '--scope', 'system', *options, '--', PLAYER, '--load', scenario()],
                              check=False, capture_output=True, encoding='utf-8', timeout=300)
     check(outcome.returncode == 0, f'{outcome.returncode} {outcome.stdout} {outcome.stderr}')
     found = stacks()
