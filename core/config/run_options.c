@@ -90,7 +90,7 @@ const struct run_option run_options[] = {
 	  "Set keys of a device instruction decoder. Decoders are selected automatically.",
 	  .group = GROUP_CONFIGURATION, .action = OPTION_DECODER },
 	{ "debuginfod", "URL",
-	  "Fetch debug files of CPU code from this server, which learns the build ids. Default: never.",
+	  "Fetch debug files of CPU code from this server, which reveals their build IDs to it. Default: never.",
 	  KEY(debuginfod, STRING), .group = GROUP_CONFIGURATION },
 	{ "rules", "FILE",
 	  "Rules for what is code of libraries, and for classes of GPU kernels, after the installed ones (code.rules).",

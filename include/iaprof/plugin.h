@@ -98,7 +98,8 @@ enum iaprof_plugin_flag {
 	/* Sink: replaces that default when a file is replayed and no output is named; the output is named after the
 	   file, with the sink's extension. */
 	IAPROF_PLUGIN_DEFAULT_OF_REPLAY = 1u << 9,
-	/* Sink: replaces the default for an output whose name ends in the sink's extension. */
+	/* Sink: replaces the default for an output whose name ends in the sink's extension, unless that is the one of a
+	   format of iaprof's own sinks: see iaprof(1). */
 	IAPROF_PLUGIN_DEFAULT_OF_EXTENSION = 1u << 10,
 	/* Source: reads the files of --replay and --diff; its option file names one. Sink: writes the file of --record.
 	   If several plugins of a kind set this flag, the first by name is used. */

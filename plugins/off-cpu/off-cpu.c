@@ -377,7 +377,7 @@ static const char *const short_choices[] = { "sample", "skip", NULL };
 #define OPTION(...) IAPROF_OPTION(struct off_cpu, __VA_ARGS__)
 
 static const struct iaprof_option options[] = {
-	OPTION(minimum, DURATION, "min", "1ms", "Shortest wait of which each one is recorded; 0: all waits",
+	OPTION(minimum, DURATION, "min", "1ms", "Record every wait at least this long; 0: all waits",
 	       .maximum = MINIMUM_MAX),
 	OPTION(short_choice, CHOICE, "short", "sample",
 	       "Shorter waits; sample: recorded with a probability in proportion to their length, and counted as the "
