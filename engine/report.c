@@ -17,17 +17,13 @@
 #include "text/table_row.h"
 #include "text/text.h"
 
-/*
- * Reports processes whose memory maps could not be read. Returns false for any other loss. Those that existed before a
- * command are not in its profile.
- */
-static bool report_unreadable_processes(const struct iaprof_lost *lost, uint32_t scope)
+/* Reports sampled processes whose memory maps could not be read. Returns false for any other loss. */
+static bool report_unreadable_processes(const struct iaprof_lost *lost)
 {
-	int level = scope == IAPROF_SCOPE_COMMAND ? IAPROF_LOG_INFO : IAPROF_LOG_WARNING;
-	if (strcmp(lost->reason, "mappings of processes that may not be read") != 0 || lost->unknown)
+	if (strcmp(lost->reason, COLLECTOR_REASON_UNREADABLE) != 0 || lost->unknown)
 		return false;
-	log_message(level, "cannot read the memory map of %" PRIu64 " process%s (-v lists %s)", lost->count,
-		    lost->count == 1 ? "" : "es", lost->count == 1 ? "it" : "them");
+	log_message(IAPROF_LOG_WARNING, "cannot read the memory map of %" PRIu64 " sampled process%s (-v lists %s)",
+		    lost->count, lost->count == 1 ? "" : "es", lost->count == 1 ? "it" : "them");
 	return true;
 }
 
@@ -40,11 +36,11 @@ static void lost_value_text(const struct iaprof_value_type *type, uint64_t value
 		snprintf(text, size, " (%s: %" PRIu64 " %s)", type->name, value, type->unit);
 }
 
-static void report_lost(const struct iaprof_profile *profile, uint32_t scope)
+static void report_lost(const struct iaprof_profile *profile)
 {
 	for (size_t i = 0; i < profile->lost_count; i++) {
 		const struct iaprof_lost *lost = iaprof_profile_lost(profile, i);
-		if (report_unreadable_processes(lost, scope))
+		if (report_unreadable_processes(lost))
 			continue;
 		char count[LOST_COUNT_SIZE], value[128] = "";
 		if (lost->value && lost->value_type != UINT32_MAX)
@@ -253,7 +249,7 @@ void engine_report(const struct engine *engine)
 		return;
 	const struct collector_statistics statistics = collector_statistics(engine->collector);
 	if (engine->profile)
-		report_lost(&engine->profile->profile, engine->services.target->scope);
+		report_lost(&engine->profile->profile);
 	report_refusals(&statistics);
 	if (statistics.symbolizer_warning)
 		log_message(IAPROF_LOG_WARNING, "%s", statistics.symbolizer_warning);

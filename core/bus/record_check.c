@@ -121,7 +121,7 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 		return ((const struct iaprof_record_value_type *)record)->id ? NULL : "id is 0";
 	case IAPROF_RECORD_PROCESS: {
 		uint32_t event = ((const struct iaprof_record_process *)record)->event;
-		return event >= IAPROF_PROCESS_EXISTING && event <= IAPROF_PROCESS_EXIT ? NULL : "unknown event";
+		return event >= IAPROF_PROCESS_EXISTING && event <= IAPROF_PROCESS_UNREADABLE ? NULL : "unknown event";
 	}
 	case IAPROF_RECORD_MAPPING: {
 		const struct iaprof_record_mapping *mapping = (const void *)record;

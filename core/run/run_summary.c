@@ -60,4 +60,5 @@ void run_summary_print(struct run *run)
 		report_samples(run);
 	}
 	report_missing_decoders(&run->setup.decoders);
+	log_repeated();
 }

@@ -30,15 +30,14 @@ struct scan {
 	struct user_accounts *users; /* refused: memory maps that were not read to the end */
 	struct run_delay delay;
 	uint64_t begin;
-	uint64_t unreadable; /* processes whose mappings are not readable */
 	uint64_t malformed;  /* malformed lines of maps */
 	char root[PATH_MAX]; /* root folder of the current process if it is a chroot, else empty */
 	struct proc_maps maps;
 };
 
-static void count_unreadable(struct scan *scan, uint32_t pid, const char *reason)
+static void write_unreadable(struct scan *scan, uint32_t pid, const char *reason)
 {
-	scan->unreadable++;
+	sideband_write_process(scan->writer, clock_monotonic(), IAPROF_PROCESS_UNREADABLE, pid, 0, NULL, 0);
 	log_message(IAPROF_LOG_INFO, "cannot read the memory map of process %" PRIu32 ": %s", pid, reason);
 }
 
@@ -145,7 +144,7 @@ static int process_scan(struct scan *scan, uint32_t pid)
 	uint64_t time = clock_monotonic();
 	int result = proc_status_read(pid, text, &status);
 	if (result == -EACCES || result == -EPERM)
-		count_unreadable(scan, pid, strerror(-result));
+		write_unreadable(scan, pid, strerror(-result));
 	if (result || proc_status_has_ended(&status))
 		return 0;
 	struct live_process *process = live_process_add(scan->live, pid);
@@ -159,8 +158,8 @@ static int process_scan(struct scan *scan, uint32_t pid)
 		unreadable = "its first thread has ended";
 	else if (!(status.flags & PROC_STATUS_KERNEL_THREAD) && (result = mappings_scan(scan, pid)))
 		unreadable = strerror(-result);
-	if (unreadable && !process->scanned) /* counted once, by the first scan */
-		count_unreadable(scan, pid, unreadable);
+	if (unreadable && !process->scanned) /* reported once, by the first scan */
+		write_unreadable(scan, pid, unreadable);
 	process->scanned = clock_monotonic();
 	process->start = status.start_ticks;
 	return 0;
@@ -213,9 +212,6 @@ int proc_scan(struct sideband_writer *writer, struct live_processes *live, struc
 	if (result == -ENOMEM)
 		error_set(error, ENOMEM, "cannot scan /proc: out of memory");
 	const struct sideband_output *output = &writer->output;
-	if (scan->unreadable)
-		output->lost(output->context, "mappings of processes that may not be read", scan->begin,
-			     scan->unreadable);
 	report_refused(output, scan);
 	if (scan->malformed)
 		output->lost(output->context, "malformed lines in /proc/PID/maps", scan->begin, scan->malformed);

@@ -156,6 +156,7 @@ static int event_fork(struct process_table *table, const struct iaprof_record_pr
 	address_space_fork(image->space, parent->space, time);
 	image_inherit_root(image, parent);
 	image_inherit_name(image, parent);
+	image->process.is_unreadable = parent->process.is_unreadable;
 	return 0;
 }
 
@@ -232,6 +233,13 @@ int process_table_event(struct process_table *table, const struct iaprof_record_
 	}
 	case IAPROF_PROCESS_EXIT:
 		return event_exit(table, record);
+	case IAPROF_PROCESS_UNREADABLE: {
+		struct program_image *image =
+			program_image_for_record(&table->images, record->pid, record->header.time);
+		if (image)
+			image->process.is_unreadable = true;
+		return image ? 0 : -ENOMEM;
+	}
 	default: /* from a newer schema */
 		return 0;
 	}

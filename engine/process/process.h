@@ -44,6 +44,8 @@ struct process {
 	bool user_mounts;     /* its mount namespace belongs to another user namespace, whose users may have mounted
 				 anything */
 	bool is_chrooted;     /* its root is another folder of iaprof's mount namespace */
+	bool is_unreadable;   /* its memory map could not be read, or that of the process it was forked from */
+	bool is_reported;     /* with is_unreadable: it was counted as sampled */
 	uint32_t user;        /* its effective user id at that time; 0: root or unknown */
 	const char *jit_dump; /* file that lists its generated code (jit_dump.h), latest mapped; NULL: none; owned by
 				 the table */

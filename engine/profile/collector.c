@@ -228,9 +228,21 @@ static void release_records(struct collector *collector, uint64_t time)
 	record_order_release(&collector->order, WAIT_DEVICES, time);
 }
 
+/* Attributes samples up to a time to processes. */
+static void place_samples(struct collector *collector, uint64_t until)
+{
+	cpu_samples_place(&collector->cpu_samples, until);
+	uint64_t unreadable = collector->cpu_samples.unreadable;
+	collector->cpu_samples.unreadable = 0;
+	if (unreadable)
+		collector_add_loss(collector, run_metadata_source_name(&collector->facts, 0),
+				   COLLECTOR_REASON_UNREADABLE, LOSS_NO_VALUE_TYPE, collector->last_sync,
+				   collector->last_sync, unreadable, 0);
+}
+
 void collector_sync(struct collector *collector, uint64_t time)
 {
-	cpu_samples_place(&collector->cpu_samples, time);
+	place_samples(collector, time);
 	if (collector->options.live) {
 		struct deadline end = deadline_make(NULL, PREFETCH_TIME);
 		cpu_samples_prefetch(&collector->cpu_samples, &end);
@@ -284,7 +296,7 @@ static void read_files(struct collector *collector)
 void collector_finish(struct collector *collector)
 {
 	collector->is_finished = true;
-	cpu_samples_place(&collector->cpu_samples, UINT64_MAX);
+	place_samples(collector, UINT64_MAX);
 	if (collector->options.live)
 		read_files(collector);
 	release_records(collector, UINT64_MAX);

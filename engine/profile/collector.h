@@ -92,6 +92,8 @@ const struct device_gap_sum *collector_gaps(const struct collector *collector, s
 #define COLLECTOR_REASON_CALL_NODE "calls: node not defined"
 /* Loss reason for names of sources beyond the limit of a continuous run. */
 #define COLLECTOR_REASON_STRINGS "names: too many"
+/* Loss reason for sampled processes of which only later mappings are known. */
+#define COLLECTOR_REASON_UNREADABLE "memory maps of sampled processes that cannot be read"
 /* Loss reason for values of a stack that the capture does not define because part of it is missing. */
 #define COLLECTOR_REASON_PROFILE_STACK "samples: profile stack missing"
 

@@ -89,7 +89,7 @@ static void take_process(struct collector *collector, const struct iaprof_record
 	count_stored(collector,
 		     !process_table_event(collector->processes, process, collector_text(collector, process->name),
 					  collector->options.live));
-	if (process->event != IAPROF_PROCESS_NAME && process->event != IAPROF_PROCESS_EXIT)
+	if (process->event < IAPROF_PROCESS_NAME)
 		collector->statistics.processes++;
 	if (process->event == IAPROF_PROCESS_EXEC || process->event == IAPROF_PROCESS_EXIT) {
 		device_code_end_process(collector->device_code, process->pid, process->header.time);

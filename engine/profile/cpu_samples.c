@@ -97,12 +97,21 @@ static struct thread_identity place_thread(struct cpu_samples *samples, struct p
 	return thread;
 }
 
+/* Processes whose memory maps cannot be read are a loss only if they are sampled. */
+static void note_unreadable(struct cpu_samples *samples, struct process *process)
+{
+	samples->unreadable += process && process->is_unreadable && !process->is_reported;
+	if (process)
+		process->is_reported = process->is_unreadable;
+}
+
 /* Finds the entry of a sample, and the interval in which other samples with the same key have the same entry. */
 static void place(struct cpu_samples *samples, struct recent_images *recent, struct placed_key *placed,
 		  const struct waiting_value *sample)
 {
 	const union waiting_key *from = &placed->key;
-	const struct process *process = find_process(samples, recent, from, from->pid, sample->time);
+	struct process *process = find_process(samples, recent, from, from->pid, sample->time);
+	note_unreadable(samples, process);
 	placed->placement = (struct placement){ .end = UINT64_MAX, .pass = samples->pass };
 	narrow(&placed->placement, process);
 	struct sample_key key = { .process = process ? process->serial : 0,

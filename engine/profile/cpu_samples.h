@@ -37,6 +37,7 @@ struct cpu_samples {
 	uint64_t early;         /* samples placed before that of their time, because too many waited */
 	uint64_t taken;         /* samples as counted by their sources, without calls */
 	uint64_t out_of_memory; /* samples and calls that could not be stored */
+	uint64_t unreadable;    /* sampled processes whose memory map could not be read, if not reported yet */
 	uint64_t spans_dropped; /* samples that lost their span: FRAME_TABLE_SPANS_MAX was reached */
 };
 

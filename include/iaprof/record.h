@@ -216,11 +216,12 @@ static inline int iaprof_record_value_type_has_role(const struct iaprof_record_v
 }
 
 enum iaprof_process_event {
-	IAPROF_PROCESS_EXISTING = 1, /* existed when the run began */
-	IAPROF_PROCESS_FORK = 2,     /* a new process (not a thread) */
-	IAPROF_PROCESS_EXEC = 3,     /* executed a new program, which removed all earlier mappings */
-	IAPROF_PROCESS_NAME = 4,     /* changed its name */
-	IAPROF_PROCESS_EXIT = 5      /* its last thread ended */
+	IAPROF_PROCESS_EXISTING = 1,  /* existed when the run began */
+	IAPROF_PROCESS_FORK = 2,      /* a new process (not a thread) */
+	IAPROF_PROCESS_EXEC = 3,      /* executed a new program, which removed all earlier mappings */
+	IAPROF_PROCESS_NAME = 4,      /* changed its name */
+	IAPROF_PROCESS_EXIT = 5,      /* its last thread ended */
+	IAPROF_PROCESS_UNREADABLE = 6 /* its memory map cannot be read, so its earlier mappings are not known */
 };
 
 /* PROCESS: see enum iaprof_process_event. Malformed: an event that is none of them. */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 
 #include "text/plural.h"
 #include "text/printable.h"
+#include "base/repeated_messages.h"
 #include "base/stream.h"
 
 /* Timeout for a reader of standard error that has kept up so far, ms. */
@@ -32,6 +34,7 @@ static bool holding;
 static char held[65536]; /* lines held back */
 static size_t held_size;
 static unsigned long held_too_many;
+static struct repeated_messages repeated;
 static unsigned long unread; /* messages dropped because standard error was full, until they are reported */
 
 static void acquire(void)
@@ -187,14 +190,20 @@ void log_hold(bool hold)
 	pthread_mutex_unlock(&lock);
 }
 
-static void print_line(const char *prefix, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
-static void print_line(const char *prefix, const char *format, va_list arguments)
+/* is_once: it is not shown if it repeats an earlier one. */
+static void print_line(const char *prefix, bool is_once, const char *format, va_list arguments)
+	__attribute__((format(printf, 3, 0)));
+static void print_line(const char *prefix, bool is_once, const char *format, va_list arguments)
 {
 	char text[MESSAGE_SIZE];
 	struct page page;
 	vsnprintf(text, sizeof text, format, arguments);
 	text_make_printable(text);
 	pthread_mutex_lock(&lock);
+	if (is_once && repeated_messages_add(&repeated, text)) {
+		pthread_mutex_unlock(&lock);
+		return;
+	}
 	if (holding) {
 		hold_line(prefix, text);
 	} else if (page_open(&page)) {
@@ -209,7 +218,10 @@ void log_message_va(int level, const char *format, va_list arguments)
 {
 	static const char *const prefixes[] = { "iaprof: ", "iaprof: warning: ", "iaprof: ", "iaprof: debug: " };
 	if (level <= log_level())
-		print_line(prefixes[level < 0 ? 0 : level > 3 ? 3 : level], format, arguments);
+		print_line(prefixes[level < 0   ? 0
+				    : level > 3 ? 3
+						: level],
+			   level == IAPROF_LOG_WARNING && log_level() == IAPROF_LOG_WARNING, format, arguments);
 }
 
 void log_notice(const char *format, ...)
@@ -217,7 +229,7 @@ void log_notice(const char *format, ...)
 	va_list arguments;
 	va_start(arguments, format);
 	if (log_level() >= IAPROF_LOG_WARNING)
-		print_line("iaprof: ", format, arguments);
+		print_line("iaprof: ", false, format, arguments);
 	va_end(arguments);
 }
 
@@ -227,6 +239,29 @@ void log_message(int level, const char *format, ...)
 	va_start(arguments, format);
 	log_message_va(level, format, arguments);
 	va_end(arguments);
+}
+
+/* Shows a warning even if it repeats another. */
+__attribute__((format(printf, 1, 2))) static void print_warning(const char *format, ...)
+{
+	va_list arguments;
+	va_start(arguments, format);
+	if (log_level() >= IAPROF_LOG_WARNING)
+		print_line("iaprof: warning: ", false, format, arguments);
+	va_end(arguments);
+}
+
+void log_repeated(void)
+{
+	pthread_mutex_lock(&lock);
+	struct repeated_messages past = repeated;
+	repeated = (struct repeated_messages){ 0 };
+	pthread_mutex_unlock(&lock);
+	for (uint32_t i = 0; i < past.count; i++)
+		if (past.items[i].more)
+			print_warning("%" PRIu64 " more warning%s like this one (-v lists them): %s",
+				      past.items[i].more, plural(past.items[i].more), past.items[i].text);
+	repeated_messages_clear(&past);
 }
 
 /*

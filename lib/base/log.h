@@ -17,6 +17,9 @@ int log_level(void);
 void log_message(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void log_message_va(int level, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 
+/* Reports how often warnings of one cause were repeated, which are shown once unless -v. Then begins anew. */
+void log_repeated(void);
+
 /* Holds messages back and hides the status line (true), or releases them (false). */
 void log_hold(bool hold);
 

@@ -221,11 +221,11 @@ static uint32_t intern(void *context, const char *text, size_t length)
 
 static void log_process(const struct iaprof_record_process *record)
 {
-	static const char *const events[] = { [IAPROF_PROCESS_EXISTING] = "existing",
-					      [IAPROF_PROCESS_FORK] = "fork",
-					      [IAPROF_PROCESS_EXEC] = "exec",
-					      [IAPROF_PROCESS_NAME] = "name",
-					      [IAPROF_PROCESS_EXIT] = "exit" };
+	static const char *const events[] = {
+		[IAPROF_PROCESS_EXISTING] = "existing", [IAPROF_PROCESS_FORK] = "fork",
+		[IAPROF_PROCESS_EXEC] = "exec",         [IAPROF_PROCESS_NAME] = "name",
+		[IAPROF_PROCESS_EXIT] = "exit",         [IAPROF_PROCESS_UNREADABLE] = "unreadable"
+	};
 	const char *name = string_table_text(&texts, record->name);
 	log_add("%" PRIu64 " %s %" PRIu32, since_begin(record->header.time), events[record->event], record->pid);
 	if (record->parent_pid)

@@ -47,6 +47,41 @@ TEST(samples_go_to_the_program_of_their_time)
 	snapshot_release(snapshot);
 }
 
+static uint64_t unreadable_count(void)
+{
+	uint64_t count = 0;
+	struct snapshot *snapshot = collector_snapshot(collector, true);
+	for (size_t i = 0; i < snapshot->profile.lost_count; i++)
+		if (!strcmp(iaprof_profile_lost(&snapshot->profile, i)->reason, COLLECTOR_REASON_UNREADABLE))
+			count += iaprof_profile_lost(&snapshot->profile, i)->count;
+	snapshot_release(snapshot);
+	return count;
+}
+
+/* Of the others, nothing is missing from the profile. */
+TEST(unreadable_memory_maps_are_a_loss_once_their_process_is_sampled)
+{
+	for (uint32_t pid = 10; pid < 15; pid++) {
+		take_process(pid, IAPROF_PROCESS_EXISTING, "secret", 0);
+		take_process(pid, IAPROF_PROCESS_UNREADABLE, "", 0);
+	}
+	take_process(20, IAPROF_PROCESS_EXISTING, "public", 0);
+	take_sample(20, 0x1000, 1, 1 * SECOND);
+	take_sync(2 * SECOND);
+	ck_assert_uint_eq(unreadable_count(), 0);
+	/* One that is sampled twice, a fork of another, and one that executes another program before its sample. */
+	take_sample(10, 0x1000, 1, 2 * SECOND + 1);
+	struct iaprof_record_process fork = { .pid = 31, .parent_pid = 11, .event = IAPROF_PROCESS_FORK };
+	take(&fork, IAPROF_RECORD_PROCESS, sizeof fork, 2 * SECOND + 1);
+	take_sample(31, 0x1000, 1, 2 * SECOND + 2);
+	take_process(12, IAPROF_PROCESS_EXEC, "shell", 2 * SECOND + 1);
+	take_sample(12, 0x1000, 1, 2 * SECOND + 2);
+	take_sync(3 * SECOND);
+	take_sample(10, 0x2000, 1, 4 * SECOND);
+	collector_finish(collector);
+	ck_assert_uint_eq(unreadable_count(), 2);
+}
+
 TEST(intervals_add_up_to_the_total)
 {
 	take_process(10, IAPROF_PROCESS_EXISTING, "shell", 0);

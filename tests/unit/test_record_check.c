@@ -108,9 +108,9 @@ TEST(ids_and_counts_are_not_zero)
 TEST(enumerations_end)
 {
 	RIGHT(0, process, PROCESS, .event = IAPROF_PROCESS_EXISTING);
-	RIGHT(0, process, PROCESS, .event = IAPROF_PROCESS_EXIT);
+	RIGHT(0, process, PROCESS, .event = IAPROF_PROCESS_UNREADABLE);
 	WRONG(0, process, PROCESS, .event = 0);
-	WRONG(0, process, PROCESS, .event = IAPROF_PROCESS_EXIT + 1);
+	WRONG(0, process, PROCESS, .event = IAPROF_PROCESS_UNREADABLE + 1);
 	RIGHT(0, job, JOB, .state = IAPROF_JOB_DONE);
 	RIGHT(0, job, JOB, .state = IAPROF_JOB_IN_FLIGHT);
 	WRONG(0, job, JOB, .state = 0);
