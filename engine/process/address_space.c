@@ -179,7 +179,7 @@ static bool is_file(const char *path)
  */
 static bool mapping_agrees(const struct mapping *a, const struct mapping *b, bool certain)
 {
-	if (a->path != b->path)
+	if (a->path != b->path || (a->flags ^ b->flags) & IAPROF_MAPPING_COPIED)
 		return false;
 	if (!is_file(a->path))
 		return true;

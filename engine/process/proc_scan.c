@@ -15,6 +15,7 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "process/proc_reader.h"
+#include "process/process.h"
 
 /*
  * Limits on the time for reading memory maps, beyond the usual time for each (1,000 mappings): for the processes of one
@@ -24,14 +25,22 @@
 #define MAPS_TIME_USER (NANOSECONDS_PER_SECOND / 4)
 #define MAPS_TIME_OTHERS NANOSECONDS_PER_SECOND
 
+/* A mapping of a file, continued to the end of what follows it. */
+struct neighbour {
+	struct sideband_event event; /* size 0: none */
+	char path[PATH_MAX];
+};
+
 struct scan {
 	struct sideband_writer *writer;
 	struct live_processes *live;
 	struct user_accounts *users; /* refused: memory maps that were not read to the end */
 	struct run_delay delay;
 	uint64_t begin;
-	uint64_t malformed;  /* malformed lines of maps */
-	char root[PATH_MAX]; /* root folder of the current process if it is a chroot, else empty */
+	uint64_t malformed;              /* malformed lines of maps */
+	char root[PATH_MAX];             /* root folder of the current process if it is a chroot, else empty */
+	struct neighbour file;           /* the file mapped up to the current mapping */
+	struct sideband_event anonymous; /* executable, up to the current mapping, not written yet; size 0: none */
 	struct proc_maps maps;
 };
 
@@ -55,15 +64,72 @@ static void root_read(struct scan *scan, uint32_t pid)
 	scan->root[length] = 0;
 }
 
-static void mapping_write(struct scan *scan, uint32_t pid, uint64_t time, const struct process_mapping *mapping)
+static void event_write(struct scan *scan, struct sideband_event event, uint32_t flags)
 {
-	struct sideband_event event = sideband_event_of_mapping(pid, time, mapping);
 	size_t root = strlen(scan->root);
 	if (root && event.text_length > root && event.text[root] == '/' && !memcmp(event.text, scan->root, root)) {
 		event.text += root;
 		event.text_length -= root;
 	}
-	sideband_write_mapping(scan->writer, &event, IAPROF_MAPPING_EXISTING);
+	sideband_write_mapping(scan->writer, &event, IAPROF_MAPPING_EXISTING | flags);
+}
+
+/* Writes an anonymous mapping as a copy of the file of its neighbour: see IAPROF_MAPPING_COPIED. */
+static void copy_write(struct scan *scan, const struct sideband_event *anonymous, const struct sideband_event *file,
+		       uint64_t file_offset)
+{
+	struct sideband_event event = *file;
+	event.start = anonymous->start;
+	event.size = anonymous->size;
+	event.file_offset = file_offset;
+	event_write(scan, event, IAPROF_MAPPING_COPIED);
+}
+
+/* Writes the anonymous mapping before the current one. file: that of the current mapping, NULL if it has none. */
+static void anonymous_flush(struct scan *scan, const struct sideband_event *file)
+{
+	const struct sideband_event *anonymous = &scan->anonymous;
+	if (!anonymous->size)
+		return;
+	if (file && file->start == anonymous->start + anonymous->size && file->file_offset >= anonymous->size)
+		copy_write(scan, anonymous, file, file->file_offset - anonymous->size);
+	else
+		event_write(scan, *anonymous, 0);
+	scan->anonymous.size = 0;
+}
+
+static void file_note(struct neighbour *file, const struct sideband_event *event)
+{
+	file->event = *event;
+	if (event->text_length >= sizeof file->path)
+		file->event.size = 0;
+	else
+		memcpy(file->path, event->text, event->text_length);
+	file->event.text = file->path;
+}
+
+/* Writes a mapping if it is executable. Anonymous memory waits for the next mapping. */
+static void mapping_take(struct scan *scan, const struct sideband_event *event)
+{
+	struct sideband_event *before = &scan->file.event;
+	bool is_file = event->inode && event->text_length && event->text[0] == '/' &&
+		       !mapping_is_anonymous(event->text) && !mapping_path_is_in_memory(event->text);
+	anonymous_flush(scan, is_file ? event : NULL);
+	if (is_file) {
+		file_note(&scan->file, event);
+		if (event->executable)
+			event_write(scan, *event, 0);
+	} else if (event->executable && before->size && before->start + before->size == event->start &&
+		   mapping_is_anonymous(event->text_length ? event->text : "")) {
+		copy_write(scan, event, before, before->file_offset + before->size);
+		before->size += event->size;
+	} else if (event->executable && mapping_is_anonymous(event->text_length ? event->text : "")) {
+		scan->anonymous = *event;
+		scan->anonymous.text = NULL;
+		scan->anonymous.text_length = 0;
+	} else if (event->executable) {
+		event_write(scan, *event, 0);
+	}
 }
 
 /* Accounts for reading one memory map. */
@@ -106,11 +172,13 @@ static void reading_end(struct reading *reading)
 static void lines_write(struct scan *scan, uint32_t pid, uint64_t time)
 {
 	struct process_mapping mapping;
-	for (int result; (result = proc_maps_take(&scan->maps, &mapping));)
+	for (int result; (result = proc_maps_take(&scan->maps, &mapping));) {
+		const struct sideband_event event = sideband_event_of_mapping(pid, time, &mapping);
 		if (result < 0)
 			scan->malformed++;
-		else if (mapping.executable)
-			mapping_write(scan, pid, time, &mapping);
+		else
+			mapping_take(scan, &event);
+	}
 }
 
 /* Returns 0, also if the process has ended, or a negative errno. */
@@ -131,6 +199,8 @@ static int mappings_scan(struct scan *scan, uint32_t pid)
 		first = false;
 		lines_write(scan, pid, time);
 	}
+	anonymous_flush(scan, NULL);
+	scan->file.event.size = 0;
 	reading_end(&reading);
 	proc_maps_close(&scan->maps);
 	return result < 0 && result != -ENOENT && result != -ESRCH ? result : 0;

@@ -277,6 +277,27 @@ static bool is_jit_dump(const char *path)
 	return digits && strcmp(slash + 5 + digits, ".dump") == 0;
 }
 
+/*
+ * Attributes anonymous memory to the file that was mapped there: programs copy their own code to huge pages. Whether it
+ * is a copy is checked before it is used (copied_text.h).
+ */
+static void attribute_copy(const struct program_image *image, struct mapping *mapping, uint64_t time)
+{
+	if (!mapping_is_anonymous(mapping->path))
+		return;
+	const struct mapping *before = address_space_find(image->space, mapping->start, time);
+	if (!before || before->path[0] != '/' || !before->inode || mapping_is_anonymous(before->path) ||
+	    mapping_path_is_in_memory(before->path))
+		return;
+	struct mapping copy = *before;
+	copy.start = mapping->start;
+	copy.end = mapping->end;
+	copy.file_offset += mapping->start - before->start;
+	copy.serial = mapping->serial;
+	copy.flags = mapping->flags | IAPROF_MAPPING_COPIED | (before->flags & IAPROF_MAPPING_DELETED);
+	*mapping = copy;
+}
+
 int process_table_mapping(struct process_table *table, const struct iaprof_record_mapping *record, const char *path)
 {
 	if (!record->size || record->start + record->size < record->start ||
@@ -299,6 +320,7 @@ int process_table_mapping(struct process_table *table, const struct iaprof_recor
 	struct program_image *image = program_image_for_record(&table->images, record->pid, record->header.time);
 	if (!image || !mapping.path)
 		return -ENOMEM;
+	attribute_copy(image, &mapping, record->header.time);
 	struct user_account *account;
 	uint64_t mappings = image->space->current.count + image->space->history.count;
 	if (!find_account(table, image->process.user, mappings, &account))

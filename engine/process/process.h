@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 #include <iaprof/record.h>
 
@@ -50,6 +51,25 @@ struct process {
 	const char *jit_dump; /* file that lists its generated code (jit_dump.h), latest mapped; NULL: none; owned by
 				 the table */
 };
+
+/* Returns whether a mapping has no file, but may contain a copy of one: anonymous memory, also in huge pages. */
+static inline bool mapping_is_anonymous(const char *path)
+{
+	return !*path || !strncmp(path, "//anon", 6) || !strncmp(path, "/anon_hugepage", 14) ||
+	       !strncmp(path, "[anon:", 6);
+}
+
+/* Returns whether a file is in memory: a program or library, or a buffer for generated code. */
+static inline bool mapping_path_is_in_memory(const char *path)
+{
+	return !strncmp(path, "/memfd:", 7) || !strncmp(path, "/dev/shm/", 9);
+}
+
+/* Returns whether a file in memory is mapped as programs and libraries are: code that is generated there is shared. */
+static inline bool mapping_is_file_in_memory(const struct mapping *mapping)
+{
+	return mapping_path_is_in_memory(mapping->path) && !(mapping->flags & IAPROF_MAPPING_SHARED);
+}
 
 /* Values of root: the same folder as iaprof's own, and one that cannot be opened and must not be mistaken for it. */
 #define PROCESS_ROOT_OWN (-1)

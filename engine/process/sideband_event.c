@@ -3,6 +3,7 @@
 #include "process/sideband_event.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 /* Bits of perf_event_header.misc; the second since Linux 5.12, and not in older headers. */
 #define MISC_COMM_EXEC (1u << 13)
@@ -86,6 +87,7 @@ static void decode_mapping(const struct mapping_body *body, bool is_flagged, str
 	event->size = body->size;
 	event->file_offset = body->file_offset;
 	event->executable = body->protection & PROTECTION_EXECUTE;
+	event->shared = body->flags & MAP_SHARED;
 	if (has_file_numbers(body, is_flagged)) {
 		event->device_major = body->device_major;
 		event->device_minor = body->device_minor;
@@ -162,7 +164,8 @@ struct sideband_event sideband_event_of_mapping(uint32_t pid, uint64_t time, con
 					.inode = mapping->inode,
 					.device_major = mapping->device_major,
 					.device_minor = mapping->device_minor,
-					.executable = mapping->executable };
+					.executable = mapping->executable,
+					.shared = mapping->shared };
 }
 
 struct iaprof_record_mapping sideband_event_record(const struct sideband_event *event, uint32_t flags)
@@ -178,5 +181,5 @@ struct iaprof_record_mapping sideband_event_record(const struct sideband_event *
 					       .inode_generation = event->inode_generation,
 					       .device_major = event->device_major,
 					       .device_minor = event->device_minor,
-					       .flags = flags };
+					       .flags = flags | (event->shared ? IAPROF_MAPPING_SHARED : 0) };
 }

@@ -35,7 +35,7 @@ struct sideband_event {
 	uint64_t start, size, file_offset; /* MAPPING, as the following members */
 	uint64_t inode, inode_generation;  /* 0 if unknown, as the device number then */
 	uint32_t device_major, device_minor;
-	bool executable;
+	bool executable, shared;
 };
 
 /* Returns the size of the record that starts here, or 0 if the bytes do not contain a whole, well-formed one. */

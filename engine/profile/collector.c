@@ -242,6 +242,7 @@ static void place_samples(struct collector *collector, uint64_t until)
 
 void collector_sync(struct collector *collector, uint64_t time)
 {
+	collector->files_in_memory = 0;
 	place_samples(collector, time);
 	if (collector->options.live) {
 		struct deadline end = deadline_make(NULL, PREFETCH_TIME);

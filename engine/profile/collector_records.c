@@ -97,6 +97,20 @@ static void take_process(struct collector *collector, const struct iaprof_record
 	}
 }
 
+/* Reads a program in memory as soon as it is mapped: it is gone when its process ends. */
+static void read_file_in_memory(struct collector *collector, const struct iaprof_record_mapping *record)
+{
+	uint64_t time = record->header.time;
+	if (record->flags & IAPROF_MAPPING_SHARED ||
+	    !mapping_path_is_in_memory(collector_text(collector, record->path)) ||
+	    collector->files_in_memory >= COLLECTOR_FILES_IN_MEMORY_MAX)
+		return;
+	struct process *process = process_table_find(collector->processes, record->pid, time);
+	collector->files_in_memory++;
+	if (process)
+		resolver_prefetch(collector->resolver, process, time, record->start, BUDGET_QUICK);
+}
+
 static void take_lost(struct collector *collector, const struct iaprof_record_lost *lost)
 {
 	collector_add_loss(collector, run_metadata_source_name(&collector->facts, lost->header.source),

@@ -13,6 +13,9 @@
 #include "profile/record_order.h"
 #include "profile/replayed_stacks.h"
 
+/* Limit on files in memory that are read when they are mapped, between two SYNC records: each takes 1 to 2 ms. */
+#define COLLECTOR_FILES_IN_MEMORY_MAX 16u
+
 /* What is done with a record. */
 typedef void collector_stage(struct collector *collector, struct intern *intern, const void *record);
 
@@ -55,6 +58,7 @@ struct collector {
 	size_t frames_kept;        /* bytes of resolved stacks that the last release kept */
 	uint64_t refused_reported; /* refused strings that were added to the losses */
 	uint64_t last_sync;
+	uint32_t files_in_memory; /* read since the last SYNC, when they were mapped */
 	bool is_finished;
 };
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/keyed_array.h"
 #include "process/kept_files.h"
+#include "symbolizer/copied_text.h"
 #include "symbolizer/debuginfod.h"
 #include "symbolizer/image_files.h"
 #include "symbolizer/mapped_file.h"
@@ -40,6 +41,7 @@ struct image_entry {
 struct recent {
 	uint32_t process, mapping; /* serial numbers; 0 if none */
 	int code;
+	int64_t shift; /* of file offsets, if the mapping is a copy */
 	struct remote_image *image;
 };
 
@@ -201,6 +203,7 @@ static int load(struct image_cache *cache, const struct mapped_file *file, const
 								 .lines = cache->options.lines,
 								 .patience = patience,
 								 .own_root = file->root == PROCESS_ROOT_OWN,
+								 .may_be_data = mapping_path_is_in_memory(path),
 								 .finder = &finder });
 }
 
@@ -365,8 +368,24 @@ size_t image_cache_lines(struct image_cache *cache, struct remote_image *image, 
 	return count;
 }
 
+/* Compares a copy with its file, and finds the image of that. */
+static int get_copied(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
+		      enum budget_patience patience, struct recent *recent)
+{
+	struct budget *budget = cache->options.budget;
+	struct file_identity who = { .owner = process->user, .mode = BUDGET_NEVER_TRUSTED };
+	struct deadline deadline = budget_deadline(budget, &who, BUDGET_FULL);
+	struct copied_text_helpers helpers = { cache->options.broker, cache->options.pool, budget };
+	struct mapped_file_request request = {
+		.process = process, .mapping = mapping, .live = cache->options.live, .deadline = &deadline
+	};
+	int code = budget_is_spent(budget, &who) ? -EDQUOT : copied_text_compare(&helpers, &request, &recent->shift);
+	return code ? -ENODATA : get_file(cache, process, mapping, patience, &recent->image);
+}
+
 static int get_image(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
-		     enum budget_patience patience, struct remote_image **image)
+		     enum budget_patience patience, uint64_t address, struct remote_image **image,
+		     uint64_t *file_offset)
 {
 	uint64_t hash = hash_u64((uint64_t)process->serial << 32 | mapping->serial);
 	struct recent *recent = &cache->recent[hash % RECENT_COUNT];
@@ -375,6 +394,8 @@ static int get_image(struct image_cache *cache, const struct process *process, c
 		*recent = (struct recent){ .process = process->serial, .mapping = mapping->serial };
 		if (strcmp(mapping->path, "[vdso]") == 0)
 			recent->code = get_vdso(cache, mapping, &recent->image);
+		else if (mapping->flags & IAPROF_MAPPING_COPIED)
+			recent->code = get_copied(cache, process, mapping, patience, recent);
 		else if (mapping->path[0] == '/')
 			recent->code = get_file(cache, process, mapping, patience, &recent->image);
 		else
@@ -384,6 +405,7 @@ static int get_image(struct image_cache *cache, const struct process *process, c
 		recent->code = -ETIMEDOUT;
 		budget_refuse(cache->options.budget, NULL, mapping->path, "the run ended before it was read", 0);
 	}
+	*file_offset = address - mapping->start + mapping->file_offset + (uint64_t)recent->shift;
 	*image = recent->image;
 	if (*image)
 		(*image)->period = cache->period;
@@ -391,17 +413,19 @@ static int get_image(struct image_cache *cache, const struct process *process, c
 }
 
 int image_cache_get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
-		    struct remote_image **image)
+		    uint64_t address, struct remote_image **image, uint64_t *file_offset)
 {
-	return get_image(cache, process, mapping, cache->gave_up ? BUDGET_QUICK : BUDGET_FULL, image);
+	return get_image(cache, process, mapping, cache->gave_up ? BUDGET_QUICK : BUDGET_FULL, address, image,
+			 file_offset);
 }
 
 void image_cache_prefetch(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
 			  uint64_t address, enum budget_patience patience)
 {
 	struct remote_image *image;
-	if (get_image(cache, process, mapping, patience, &image) || !image->units.count ||
-	    !remote_image_address(image, address - mapping->start + mapping->file_offset, &address))
+	uint64_t file_offset;
+	if (get_image(cache, process, mapping, patience, address, &image, &file_offset) || !image->units.count ||
+	    !remote_image_address(image, file_offset, &address))
 		return;
 	remote_image_prefetch(image, &cache->context, address);
 	limit_readers(cache);

@@ -27,11 +27,12 @@ void image_cache_free(struct image_cache *cache);
 uint64_t image_cache_begin(const struct image_cache *cache);
 
 /*
- * Finds the image mapped at an address. Returns 0, or a negative errno: -ENOENT or -ESTALE if the file was removed or
- * replaced, others if it was rejected. The image is owned by the cache and valid until image_cache_begin_period().
+ * Finds the image mapped at an address, and its offset in the file. Returns 0, or a negative errno: -ENOENT or -ESTALE
+ * if the file was removed or replaced, -ENODATA if the mapping is no copy of its file, others if it was rejected. The
+ * image is owned by the cache and valid until image_cache_begin_period().
  */
 int image_cache_get(struct image_cache *cache, const struct process *process, const struct mapping *mapping,
-		    struct remote_image **image);
+		    uint64_t address, struct remote_image **image, uint64_t *file_offset);
 /*
  * Prefetches the image mapped at an address of the process, and its source lines. Files that exceed the quick limits
  * are deferred.

@@ -284,8 +284,9 @@ int remote_image_load(struct remote_image **image, const struct remote_image_con
 		return -EAGAIN;
 	}
 	if (code) {
-		budget_refuse(context->budget, request->file, request->path, reason ? reason : worker_reason(code),
-			      deadline_spent(&deadline));
+		if (code != -ENOEXEC || !request->may_be_data)
+			budget_refuse(context->budget, request->file, request->path,
+				      reason ? reason : worker_reason(code), deadline_spent(&deadline));
 		remote_image_free(made, context);
 		return code;
 	}

@@ -25,6 +25,7 @@ struct remote_image_request {
 	const struct file_identity *file;
 	const char *path; /* for messages */
 	bool lines;       /* also read debug information */
+	bool may_be_data; /* it may be no ELF file, which is not reported */
 	bool own_root;    /* the process has the same root folder as iaprof */
 	enum budget_patience patience;
 	const struct debug_file_finder *finder; /* used during the call only */

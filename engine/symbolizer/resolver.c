@@ -226,8 +226,7 @@ static struct answer *ask_symbolizer(struct resolver *resolver, struct process *
 	else
 		count = symbolizer_resolve_kernel(resolver->options.symbolizer, address, symbols,
 						  SYMBOLIZER_INLINE_DEPTH_MAX);
-	if (resolver->options.symbolizer && process && mapping && symbols[0].flags & IAPROF_FRAME_UNKNOWN &&
-	    symbolizer_is_generated(mapping->path))
+	if (process && symbols[0].flags & IAPROF_FRAME_UNKNOWN && symbols[0].kind == IAPROF_FRAME_JIT)
 		set_runtime(resolver, process, time, &symbols[0]);
 	struct answer *answer =
 		begin_answer(resolver, process ? process->serial : 0, mapping ? mapping->serial : 0, address);

@@ -276,7 +276,7 @@ static size_t resolve_in_image(struct symbolizer *symbolizer, struct remote_imag
 	return count ? count : 1;
 }
 
-/* Returns whether the memory belongs to no file, so that its code was generated at run time. */
+/* Returns whether the memory belongs to no file, or to one in memory, so that its code may be generated. */
 static bool is_anonymous(const char *path)
 {
 	static const char *const prefixes[] = { "//anon", "/anon_hugepage", "/memfd:", "/dev/zero", "/dev/shm/",
@@ -287,24 +287,37 @@ static bool is_anonymous(const char *path)
 	return !*path;
 }
 
-bool symbolizer_is_generated(const char *path)
+/* Returns whether a file is mapped, or may be: a program or library in memory, or a copy of its code. */
+static bool may_have_image(const struct mapping *mapping)
 {
-	return is_anonymous(path) && strncmp(path, "[heap]", 6) && strncmp(path, "[stack", 6);
+	return !is_anonymous(mapping->path) || mapping_is_file_in_memory(mapping);
 }
 
-static size_t resolve_generated(struct symbolizer *symbolizer, const struct process *process, uint64_t address,
-				struct symbol *symbol)
+static size_t resolve_generated(struct symbolizer *symbolizer, const struct process *process,
+				const struct mapping *mapping, uint64_t address, struct symbol *symbol)
 {
 	uint64_t start;
 	const char *name =
 		symbolizer->live ? perf_map_cache_find(symbolizer->perf_maps, process, address, &start) : NULL;
 	name = name ? string_table_intern(&symbolizer->strings, name, strnlen(name, IAPROF_STRING_LENGTH_MAX)) : NULL;
-	if (!name)
+	if (!name) {
+		bool is_data = !strncmp(mapping->path, "[heap]", 6) || !strncmp(mapping->path, "[stack", 6);
+		symbol->kind = is_data ? IAPROF_FRAME_USER : IAPROF_FRAME_JIT;
 		return set_nameless(symbolizer, symbol, NULL);
+	}
 	symbol->name = name;
 	symbol->kind = IAPROF_FRAME_JIT;
 	symbol->offset = address - start;
 	return 1;
+}
+
+/* Resolves code in anonymous memory that is no copy of the file which was mapped there. */
+static size_t resolve_copied(struct symbolizer *symbolizer, const struct process *process,
+			     const struct mapping *mapping, uint64_t address, struct symbol *symbol)
+{
+	symbol->address = address;
+	symbol->module = NULL;
+	return resolve_generated(symbolizer, process, mapping, address, symbol);
 }
 
 size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct process *process,
@@ -314,12 +327,17 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 	if (!mapping)
 		return set_unknown(symbolizer, &symbols[0]);
 	symbols[0].module = *mapping->path ? mapping->path : NULL;
-	if (is_anonymous(mapping->path))
-		return resolve_generated(symbolizer, process, address, &symbols[0]);
+	if (!may_have_image(mapping))
+		return resolve_generated(symbolizer, process, mapping, address, &symbols[0]);
 
 	struct remote_image *image;
-	int code = image_cache_get(symbolizer->images, process, mapping, &image);
-	uint64_t file_offset = address - mapping->start + mapping->file_offset;
+	uint64_t file_offset;
+	int code = image_cache_get(symbolizer->images, process, mapping, address, &image, &file_offset);
+	bool is_copied = mapping->flags & IAPROF_MAPPING_COPIED;
+	if (is_copied && (code || !remote_image_address(image, file_offset, &symbols[0].address)))
+		return resolve_copied(symbolizer, process, mapping, address, &symbols[0]);
+	if (code && code != -ESTALE && code != -ENOENT && is_anonymous(mapping->path))
+		return resolve_generated(symbolizer, process, mapping, address, &symbols[0]);
 	if (code) {
 		/* Without the file, its ELF addresses are unknown; the file offset is used instead. */
 		symbols[0].address = file_offset;
@@ -341,7 +359,7 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 void symbolizer_prefetch(struct symbolizer *symbolizer, const struct process *process, const struct mapping *mapping,
 			 uint64_t address, enum budget_patience patience)
 {
-	if (!is_anonymous(mapping->path))
+	if (may_have_image(mapping))
 		image_cache_prefetch(symbolizer->images, process, mapping, address, patience);
 }
 

@@ -28,7 +28,7 @@ struct symbol {
 	const char *module;      /* path of the file, "[kernel]", "[nf_tables]", "[vdso]"; NULL if none */
 	const char *file;        /* source file, NULL if unknown or not requested */
 	uint32_t line;           /* 0 if unknown */
-	uint32_t kind;           /* IAPROF_FRAME_USER, _LINUX_KERNEL or _JIT */
+	uint32_t kind;           /* IAPROF_FRAME_USER, _LINUX_KERNEL or _JIT, also for generated code without a name */
 	uint32_t flags;          /* enum iaprof_frame_flag */
 	uint64_t offset;         /* from the start of the function; 0 for unresolved names */
 	const uint8_t *build_id; /* the module's build id when it was read; NULL if unknown */
@@ -63,8 +63,6 @@ size_t symbolizer_resolve_user(struct symbolizer *symbolizer, const struct proce
 /* Prefetches data of the mapped file for symbolizer_resolve_user(). With BUDGET_QUICK, only if that is quick. */
 void symbolizer_prefetch(struct symbolizer *symbolizer, const struct process *process, const struct mapping *mapping,
 			 uint64_t address, enum budget_patience patience);
-/* Returns whether the code of a mapping with this path was generated at run time. */
-bool symbolizer_is_generated(const char *path);
 /*
  * For runs without end, between two intervals: releases all images and names if they use much memory, which are then
  * read again, and forgets the time that was lost on files of other users. Does so only every 10 minutes; releases

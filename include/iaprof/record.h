@@ -235,8 +235,14 @@ struct iaprof_record_process {
 IAPROF_ASSERT_SIZE(iaprof_record_process, 32);
 
 enum iaprof_mapping_flag {
-	IAPROF_MAPPING_DELETED = 1u << 0, /* the file had been unlinked when the mapping was read */
-	IAPROF_MAPPING_EXISTING = 1u << 1 /* existed when first read: time of creation not known */
+	IAPROF_MAPPING_DELETED = 1u << 0,  /* the file had been unlinked when the mapping was read */
+	IAPROF_MAPPING_EXISTING = 1u << 1, /* existed when first read: time of creation not known */
+	IAPROF_MAPPING_SHARED = 1u << 2,   /* MAP_SHARED: programs and libraries are mapped privately */
+	/*
+	 * Memory without a file, where this part of the file was mapped, or would be beside its other mappings: may be
+	 * a copy of it, in huge pages
+	 */
+	IAPROF_MAPPING_COPIED = 1u << 3
 };
 
 /*

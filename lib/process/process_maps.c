@@ -38,6 +38,7 @@ bool process_mapping_parse(const char *line, size_t length, struct process_mappi
 	while (rest.length && *rest.text == ' ')
 		rest = span_part(rest, 1, rest.length);
 	mapping->executable = fields[ACCESS].text[2] == 'x';
+	mapping->shared = fields[ACCESS].text[3] == 's';
 	mapping->device_major = (uint32_t)major;
 	mapping->device_minor = (uint32_t)minor;
 	mapping->path = rest.text;

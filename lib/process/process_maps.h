@@ -10,7 +10,7 @@
 struct process_mapping {
 	uint64_t start, end, file_offset, inode;
 	uint32_t device_major, device_minor;
-	bool executable;
+	bool executable, shared;
 	const char *path; /* as the Linux kernel wrote it, not NUL-terminated; "" for anonymous memory */
 	size_t path_length;
 };

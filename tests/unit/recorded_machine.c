@@ -242,11 +242,12 @@ static int emit(void *context, const struct iaprof_batch *batch)
 			log_process((const struct iaprof_record_process *)record);
 		} else {
 			const struct iaprof_record_mapping *mapping = (const struct iaprof_record_mapping *)record;
-			log_add("%" PRIu64 " map %" PRIu32 " %" PRIx64 "+%" PRIx64 " %" PRIx64 " %s%s%s\n",
+			log_add("%" PRIu64 " map %" PRIu32 " %" PRIx64 "+%" PRIx64 " %" PRIx64 " %s%s%s%s\n",
 				since_begin(record->time), mapping->pid, mapping->start, mapping->size,
 				mapping->file_offset, string_table_text(&texts, mapping->path),
 				mapping->flags & IAPROF_MAPPING_DELETED ? " deleted" : "",
-				mapping->flags & IAPROF_MAPPING_EXISTING ? " existing" : "");
+				mapping->flags & IAPROF_MAPPING_EXISTING ? " existing" : "",
+				mapping->flags & IAPROF_MAPPING_COPIED ? " copied" : "");
 		}
 	return machine.emit_result;
 }

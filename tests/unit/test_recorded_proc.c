@@ -57,6 +57,42 @@ TEST(a_scan_writes_processes_and_their_executable_mappings)
 	ck_assert_uint_eq(sideband_process_count(sideband), 1);
 }
 
+/* Programs copy their code to huge pages: what is mapped beside it is left of the file. */
+TEST(anonymous_code_between_mappings_of_a_file_may_be_a_copy)
+{
+	begin(NULL, 0, false);
+	machine_process(10, 1, "copies",
+			/* After a mapping that is not executable, in two parts. */
+			"10000-11000 r--p 00000000 fe:01 4711 /bin/a\n"
+			"11000-13000 r-xp 00000000 00:00 0 \n"
+			"13000-14000 r-xp 00000000 00:00 0 \n"
+			"14000-15000 r--p 00004000 fe:01 4711 /bin/a\n"
+			/* Before one; what would begin before the file is none. */
+			"20000-21000 r-xp 00000000 00:00 0 \n"
+			"21000-22000 r-xp 00003000 fe:01 4711 /bin/a\n"
+			"30000-32000 r-xp 00000000 00:00 0 \n"
+			"32000-33000 r-xp 00001000 fe:01 4711 /bin/a\n"
+			/* Not beside one: after other memory, and at a distance. */
+			"33000-34000 rw-p 00000000 00:00 0 \n"
+			"34000-35000 r-xp 00000000 00:00 0 \n"
+			"40000-41000 r--p 00000000 fe:01 4711 /bin/a\n"
+			"42000-43000 r-xp 00000000 00:00 0 \n"
+			/* A buffer for generated code is no program. */
+			"50000-51000 rw-s 00000000 00:01 5 /memfd:jit (deleted)\n"
+			"51000-52000 r-xp 00000000 00:00 0 \n");
+	scan();
+	expect("0 existing 10 of 1 copies\n"
+	       "0 map 10 11000+2000 1000 /bin/a existing copied\n"
+	       "0 map 10 13000+1000 3000 /bin/a existing copied\n"
+	       "0 map 10 20000+1000 2000 /bin/a existing copied\n"
+	       "0 map 10 21000+1000 3000 /bin/a existing\n"
+	       "0 map 10 30000+2000 0 //anon existing\n"
+	       "0 map 10 32000+1000 1000 /bin/a existing\n"
+	       "0 map 10 34000+1000 0 //anon existing\n"
+	       "0 map 10 42000+1000 0 //anon existing\n"
+	       "0 map 10 51000+1000 0 //anon existing\n");
+}
+
 TEST(a_scan_finds_what_runs)
 {
 	begin(NULL, 0, false);

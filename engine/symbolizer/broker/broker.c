@@ -53,28 +53,18 @@ static int wait_until_ready(struct broker *broker)
 	return code;
 }
 
-int broker_open(struct broker *broker, const struct file_request *request, const struct deadline *deadline,
-		struct file_identity *identity)
+/* Sends a request, with a path that is not too long. Returns a descriptor and sets identity, or a negative errno. */
+static int request_file(struct broker *broker, const struct broker_open *open, const char *path, int root,
+			const struct deadline *deadline, struct file_identity *identity)
 {
-	if (strlen(request->path) >= PATH_MAX)
-		return -ENAMETOOLONG;
 	if (deadline_has_passed(deadline))
 		return -ETIMEDOUT;
 	if (broker->child.channel < 0 && broker->failure != -ENOENT)
 		start(broker);
 	if (broker->child.channel < 0)
 		return -ENOSYS; /* an error of the broker is not an error of the file */
-	struct broker_open open = { .user = request->user,
-				    .group = request->group,
-				    .follow_links = request->follow_links,
-				    .pid = request->pid,
-				    .has_root = request->root >= 0,
-				    .has_device = request->pid != 0,
-				    .device_major = request->device_major,
-				    .device_minor = request->device_minor,
-				    .user_mounts = request->user_mounts };
-	struct iovec parts[] = { { .iov_base = &open, .iov_len = sizeof open },
-				 { .iov_base = (void *)request->path, .iov_len = strlen(request->path) } };
+	struct iovec parts[] = { { .iov_base = (void *)open, .iov_len = sizeof *open },
+				 { .iov_base = (void *)path, .iov_len = strlen(path) } };
 	int code = wait_until_ready(broker);
 	struct deadline own = deadline_make(deadline->delay, BROKER_TIMEOUT);
 	own = deadline_earlier(&own, deadline);
@@ -85,7 +75,7 @@ int broker_open(struct broker *broker, const struct file_request *request, const
 		.type = BROKER_OPENED, .head = &opened, .head_size = sizeof opened, .descriptor = &descriptor
 	};
 	if (!code)
-		code = channel_send(broker->child.channel, BROKER_OPEN, parts, 2, request->root, &own);
+		code = channel_send(broker->child.channel, BROKER_OPEN, parts, 2, root, &own);
 	if (!code)
 		code = channel_receive_answer(broker->child.channel, &answer, &own);
 	if (code) {
@@ -99,6 +89,30 @@ int broker_open(struct broker *broker, const struct file_request *request, const
 	if (descriptor >= 0)
 		close(descriptor);
 	return channel_error(opened.code);
+}
+
+int broker_open(struct broker *broker, const struct file_request *request, const struct deadline *deadline,
+		struct file_identity *identity)
+{
+	if (strlen(request->path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	struct broker_open open = { .user = request->user,
+				    .group = request->group,
+				    .follow_links = request->follow_links,
+				    .pid = request->pid,
+				    .has_root = request->root >= 0,
+				    .has_device = request->pid != 0,
+				    .device_major = request->device_major,
+				    .device_minor = request->device_minor,
+				    .user_mounts = request->user_mounts };
+	return request_file(broker, &open, request->path, request->root, deadline, identity);
+}
+
+int broker_open_memory(struct broker *broker, uint32_t pid, const struct deadline *deadline)
+{
+	struct file_identity none;
+	struct broker_open open = { .user = BROKER_OWN_RIGHTS, .group = BROKER_OWN_RIGHTS, .pid = pid, .is_memory = 1 };
+	return request_file(broker, &open, "", -1, deadline, &none);
 }
 
 uint64_t broker_cpu_time(struct broker *broker)

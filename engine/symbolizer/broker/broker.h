@@ -47,6 +47,12 @@ void broker_free(struct broker *broker);
 int broker_open(struct broker *broker, const struct file_request *request, const struct deadline *deadline,
 		struct file_identity *identity);
 
+/*
+ * Opens the memory of a process for reading: /proc/PID/mem. Only children of the worker read it, because that can
+ * block. Returns a descriptor or a negative errno.
+ */
+int broker_open_memory(struct broker *broker, uint32_t pid, const struct deadline *deadline);
+
 /* Returns the CPU time of the broker, in ns. */
 uint64_t broker_cpu_time(struct broker *broker);
 

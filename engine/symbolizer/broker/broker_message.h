@@ -20,6 +20,7 @@ struct broker_open {
 	uint32_t has_root, has_device;
 	uint32_t device_major, device_minor; /* device of the file, if has_device */
 	uint32_t user_mounts;
+	uint32_t is_memory; /* opens /proc/PID/mem of pid, instead of the path */
 };
 
 /* OPENED: with a descriptor if code is 0. */

@@ -159,8 +159,18 @@ static int open_path(const struct broker_open *request, int root, const char *pa
 	return found < 0 ? found : reopen(found, request->user_mounts, identity);
 }
 
+static int open_memory(uint32_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof path, "/proc/%u/mem", pid);
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	return descriptor < 0 ? -errno : descriptor;
+}
+
 int file_open(const struct broker_open *request, int root, const char *path, struct file_identity *identity)
 {
+	if (request->is_memory)
+		return open_memory(request->pid);
 	if (is_on_fuse(request))
 		return -EOPNOTSUPP;
 	bool as_user = request->user != UINT32_MAX && geteuid() == 0, is_user = true;

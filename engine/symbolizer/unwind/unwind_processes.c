@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "process/sideband_event.h"
+#include "symbolizer/copied_text.h"
 
 /* Limit on lines of maps per process; vm.max_map_count is 65,530 by default. */
 #define MAPS_LINES_MAX 200000u
@@ -38,6 +39,9 @@
  */
 #define RELEASE_PERIOD (10 * NANOSECONDS_PER_SECOND)
 #define RELEASE_AFTER (60 * NANOSECONDS_PER_SECOND)
+
+/* Limit on comparisons of memory with files for each program: most programs copy one range. */
+#define COMPARISONS_MAX 16u
 
 int unwind_processes_init(struct unwind_processes *processes)
 {
@@ -203,18 +207,45 @@ static void send_process(struct unwind_processes *processes, struct followed_pro
 	processes->deliver(processes->context, process->key, process->execution, &made);
 }
 
-/* Returns the file of a mapping: from the previous ranges of the process, or by a search. */
-static uint32_t find_file(struct unwind_processes *processes, const struct followed_process *before, size_t *next,
-			  const struct unwind_files_request *request)
+/*
+ * Returns the file that a mapping is a copy of; POSITION_NONE if it is none. It may be one later, because programs copy
+ * after they map.
+ */
+static uint32_t find_copied(struct unwind_processes *processes, struct followed_process *process,
+			    const struct unwind_files_request *request, int64_t *shift)
 {
+	struct unwind_files *files = processes->files;
+	struct copied_text_helpers helpers = { files->broker, files->pool, &files->budget };
+	struct deadline deadline = budget_end(&files->budget);
+	struct mapped_file_request compared = {
+		.process = request->process, .mapping = request->mapping, .live = true, .deadline = &deadline
+	};
+	if (process->comparisons >= COMPARISONS_MAX || files->saves)
+		return POSITION_NONE;
+	if (!request->may_open)
+		return UNWIND_FILE_LATER;
+	process->comparisons++;
+	return copied_text_compare(&helpers, &compared, shift) ? POSITION_NONE : unwind_files_find(files, request);
+}
+
+/* Returns the file of a mapping: from the previous ranges of the process, or by a search. */
+static uint32_t find_file(struct unwind_processes *processes, struct followed_process *process,
+			  const struct followed_process *before, size_t *next,
+			  const struct unwind_files_request *request, int64_t *shift)
+{
+	bool is_copied = request->mapping->flags & IAPROF_MAPPING_COPIED;
 	for (size_t tried = 0; tried < before->ranges.count; tried++) {
 		const struct unwind_range *range = &before->ranges.items[(*next + tried) % before->ranges.count];
 		if (range->serial != request->mapping->serial)
 			continue;
 		*next += tried;
+		*shift = range->shift;
+		if (is_copied && range->file == POSITION_NONE)
+			break;
 		return range->file;
 	}
-	return unwind_files_find(processes->files, request);
+	return is_copied ? find_copied(processes, process, request, shift)
+			 : unwind_files_find(processes->files, request);
 }
 
 /* Updates the ranges of a process from the process table. Returns their number. */
@@ -240,12 +271,15 @@ static size_t update_mappings(struct unwind_processes *processes, struct followe
 	struct unwind_files_request request = { .process = image, .end = time, .may_open = true };
 	for (size_t i = 0; i < count && !deadline_has_passed(&end); i++) {
 		const struct mapping *mapping = request.mapping = found[i].mapping;
-		uint32_t file = find_file(processes, &before, &next, &request);
+		int64_t shift = 0;
+		uint32_t file = find_file(processes, process, &before, &next, &request, &shift);
 		struct unwind_range range = { .start = found[i].start,
 					      .end = found[i].end,
-					      .file_offset = mapping->file_offset + found[i].start - mapping->start,
+					      .file_offset = mapping->file_offset + found[i].start - mapping->start +
+							     (uint64_t)shift,
 					      .serial = mapping->serial,
-					      .file = file };
+					      .file = file,
+					      .shift = shift };
 		if (file == UNWIND_FILE_LATER) {
 			process->is_changed = true;
 			request.may_open = false;
@@ -324,6 +358,7 @@ static void forget_program(struct unwind_processes *processes, struct followed_p
 {
 	withdraw(processes, process);
 	process->is_asked = process->is_refused = false;
+	process->comparisons = 0;
 }
 
 void unwind_processes_request(struct unwind_processes *processes, uint32_t pid, uint64_t execution)

@@ -32,19 +32,21 @@ struct unwind_range {
 	uint64_t start, end, file_offset;
 	uint32_t serial; /* of the mapping, in the process table */
 	uint32_t file;   /* POSITION_NONE: none */
+	int64_t shift;   /* of file offsets, of a copy of the file (copied_text.h); included in file_offset */
 };
 
 struct followed_process {
 	uint32_t key; /* pid */
 	uint32_t user;
-	bool is_asked;    /* a source wants it */
-	bool is_prepared; /* a source will probably want it */
-	bool is_changed;  /* its mappings may have changed */
-	bool is_pending;  /* files of it are not read yet */
-	bool is_sent;     /* its mappings were delivered */
-	bool is_forked;   /* its mappings are those of its parent, and were not delivered yet */
-	bool is_replaced; /* the same, and it runs another program since */
-	bool is_refused;  /* it was counted as refused */
+	bool is_asked;        /* a source wants it */
+	bool is_prepared;     /* a source will probably want it */
+	bool is_changed;      /* its mappings may have changed */
+	bool is_pending;      /* files of it are not read yet */
+	bool is_sent;         /* its mappings were delivered */
+	bool is_forked;       /* its mappings are those of its parent, and were not delivered yet */
+	bool is_replaced;     /* the same, and it runs another program since */
+	bool is_refused;      /* it was counted as refused */
+	uint32_t comparisons; /* of memory that may be a copy of a file */
 	uint64_t execution;
 	uint64_t contents;    /* hash of what was delivered */
 	uint64_t sent;        /* when */

@@ -16,6 +16,7 @@ uint64_t serve_memory(void)
 struct services {
 	struct image_service image;
 	struct perf_map_service *perf_map;
+	struct compare_service compare;
 };
 
 static int answer(void *context, int socket, const struct channel_header *header, int descriptor)
@@ -31,11 +32,15 @@ static int answer(void *context, int socket, const struct channel_header *header
 		return perf_map_service_find(services->perf_map, socket);
 	if (header->type == WORKER_LOAD_UNWIND && header->size == 0)
 		return unwind_service_load(socket, descriptor);
+	if (header->type == WORKER_COMPARE_FILE && header->size == 0)
+		return compare_service_take_file(&services->compare, descriptor);
+	if (header->type == WORKER_COMPARE && header->size == sizeof(struct worker_compare))
+		return compare_service_answer(&services->compare, socket, descriptor);
 	return -EPROTO;
 }
 
 int serve(void *context, int socket)
 {
-	struct services services = { 0 };
+	struct services services = { .compare.elf = ELF_FILE_NONE };
 	return channel_serve(socket, answer, &services);
 }

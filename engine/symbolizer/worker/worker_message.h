@@ -7,8 +7,8 @@
  *     iaprof -> worker   SPAWN (+ the child's end of the channel), EXAMINE, KILL
  *     worker -> iaprof   SPAWNED
  *     iaprof -> child    LOAD_IMAGE (+ file), UNIT, FILE (+ file or none), ADD_PERF_MAP (+ file), FIND_FUNCTION,
- *                        LOAD_UNWIND (+ file)
- *     child -> iaprof    NEED_FILE, IMAGE, UNIT_LINES, PERF_MAP, FUNCTION, UNWIND
+ *                        LOAD_UNWIND (+ file), COMPARE_FILE (+ file), COMPARE (+ memory)
+ *     child -> iaprof    NEED_FILE, IMAGE, UNIT_LINES, PERF_MAP, FUNCTION, UNWIND, COMPARED
  *
  * Children of iaprof-code-worker, which has a decoder plugin, read device code:
  *
@@ -45,6 +45,9 @@ enum worker_message {
 	WORKER_PLACES,
 	WORKER_LOAD_UNWIND,
 	WORKER_UNWIND,
+	WORKER_COMPARE_FILE,
+	WORKER_COMPARE,
+	WORKER_COMPARED,
 };
 
 struct worker_spawn {
@@ -137,6 +140,18 @@ struct worker_unwind {
 	uint64_t first_page;
 	struct iaprof_python python;
 	struct iaprof_thread_context thread_context;
+};
+
+/* COMPARE: with /proc/PID/mem, after COMPARE_FILE with the file that the code in this memory may be copied from. */
+struct worker_compare {
+	uint64_t address, size;
+	uint64_t file_offset; /* of the address, if the memory belonged to the mapping beside it */
+};
+
+struct worker_compared {
+	int32_t code; /* 0 or a negative errno: -ENODATA if it is no copy */
+	uint32_t reserved;
+	int64_t shift; /* file_offset + shift is the offset of the address */
 };
 
 /* LOAD_CODE: with the image in a sealed file. */
