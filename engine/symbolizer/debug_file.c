@@ -25,14 +25,13 @@ static bool has_build_id(const struct elf_file *file, const uint8_t *build_id, s
 	return elf_file_build_id(file, &found) == size && memcmp(found, build_id, size) == 0;
 }
 
-int debug_file_open_by_build_id(struct elf_file *debug, const uint8_t *build_id, size_t size,
-				const struct debug_file_finder *finder)
+/* Opens the first candidate that has a build id. */
+static int open_with_build_id(struct elf_file *debug, enum debug_file_kind kind, const void *key, size_t key_size,
+			      const uint8_t *build_id, size_t size, const struct debug_file_finder *finder)
 {
 	int result = -ENOENT;
-	if (size < 2 || size > BUILD_ID_SIZE_MAX)
-		return result;
 	for (uint32_t place = 0;; place++) {
-		int descriptor = finder->open(finder->context, DEBUG_FILE_BUILD_ID, build_id, size, place);
+		int descriptor = finder->open(finder->context, kind, key, key_size, place);
 		if (descriptor == -ENXIO)
 			return result;
 		if (descriptor < 0)
@@ -46,6 +45,25 @@ int debug_file_open_by_build_id(struct elf_file *debug, const uint8_t *build_id,
 		elf_file_close(debug);
 		result = -ESTALE;
 	}
+}
+
+static int open_by_build_id(struct elf_file *debug, const uint8_t *build_id, size_t size,
+			    const struct debug_file_finder *finder)
+{
+	return size < 2 || size > BUILD_ID_SIZE_MAX
+		       ? -ENOENT
+		       : open_with_build_id(debug, DEBUG_FILE_BUILD_ID, build_id, size, build_id, size, finder);
+}
+
+int debug_file_open_shared(struct elf_file *debug, const char *path, const uint8_t *build_id, size_t size,
+			   const struct debug_file_finder *finder)
+{
+	int code = open_by_build_id(debug, build_id, size, finder);
+	size_t length = strlen(path);
+	if (!code || !length || length > DEBUG_FILE_KEY_MAX || size < 2)
+		return code;
+	int by_path = open_with_build_id(debug, DEBUG_FILE_SHARED, path, length, build_id, size, finder);
+	return by_path == -ENOENT ? code : by_path;
 }
 
 /* The checksum of .gnu_debuglink is the CRC-32 that XZ uses, too. */
@@ -130,7 +148,7 @@ int debug_file_open(struct elf_file *debug, const struct elf_file *image, const 
 {
 	const uint8_t *build_id;
 	size_t size = elf_file_build_id(image, &build_id);
-	int code = debug_file_open_by_build_id(debug, build_id, size, finder);
+	int code = open_by_build_id(debug, build_id, size, finder);
 	if (!code)
 		return 0;
 	int link_code = open_by_link(debug, image, finder);

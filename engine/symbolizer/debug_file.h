@@ -8,6 +8,7 @@
 enum debug_file_kind {
 	DEBUG_FILE_BUILD_ID, /* key: the build id */
 	DEBUG_FILE_LINK,     /* key: the file name in .gnu_debuglink */
+	DEBUG_FILE_SHARED,   /* key: the path in .gnu_debugaltlink, absolute, or from the folder of the file with it */
 };
 #define DEBUG_FILE_KEY_MAX 255
 
@@ -26,9 +27,12 @@ struct debug_file_finder {
  * Returns 0, or a negative errno: -ENOENT none, -ESTALE if the only one found belongs to another build.
  */
 int debug_file_open(struct elf_file *debug, const struct elf_file *image, const struct debug_file_finder *finder);
-/* Opens the file with this build id. Returns 0, -ENOENT, -ESTALE, or -ENOEXEC (no ELF file). */
-int debug_file_open_by_build_id(struct elf_file *debug, const uint8_t *build_id, size_t size,
-				const struct debug_file_finder *finder);
+/*
+ * Opens the file with this build id that several debug files share: by the build id, otherwise by the path in them,
+ * whose file must have it. Returns 0, -ENOENT, -ESTALE, or -ENOEXEC (no ELF file).
+ */
+int debug_file_open_shared(struct elf_file *debug, const char *path, const uint8_t *build_id, size_t size,
+			   const struct debug_file_finder *finder);
 /*
  * Opens the mini debug info: a small ELF file, compressed in the section .gnu_debugdata. Returns the same values, or
  * -ENOEXEC.

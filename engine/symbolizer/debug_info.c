@@ -10,6 +10,7 @@
 #include <elfutils/libdwelf.h>
 #include "base/cleanup.h"
 #include "symbolizer/debug_unit.h"
+#include "symbolizer/debug_unpack.h"
 
 /* Limit on decompressed debug sections. */
 #define HEAP_SIZE_MAX ((uint64_t)1 << 30)
@@ -92,7 +93,7 @@ static uint64_t unpacked_size(const struct elf_file *file, Elf_Scn *section, con
 static Dwarf *open_dwarf(struct elf_file *file)
 {
 	uint64_t heap_size = 0;
-	if (!elf_file_names_end(file))
+	if (!elf_file_names_end(file) || debug_unpack(file, HEAP_SIZE_MAX))
 		return NULL;
 	for (Elf_Scn *section = NULL; (section = elf_nextscn(file->elf, section));) {
 		GElf_Shdr header;
@@ -108,9 +109,9 @@ static Dwarf *open_dwarf(struct elf_file *file)
 
 /*
  * dwz moves data that several files share into another file. libdw would open whatever path the section contains, even
- * a FIFO, so the file is found here, by its build id.
+ * a FIFO, so the file is found here, and must have the build id in the section.
  */
-static bool open_shared(struct debug_info *info, const struct debug_file_finder *finder)
+static bool open_shared(struct debug_info *info, const struct debug_file_finder *finder, bool *is_missing)
 {
 	GElf_Shdr header;
 	if (!elf_file_section(&info->file, ".gnu_debugaltlink", 0, &header) &&
@@ -119,8 +120,10 @@ static bool open_shared(struct debug_info *info, const struct debug_file_finder 
 	const char *name;
 	const void *build_id;
 	ssize_t size = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &build_id);
-	if (size <= 0 || !finder || debug_file_open_by_build_id(&info->shared_file, build_id, (size_t)size, finder))
+	if (size <= 0 || !finder || debug_file_open_shared(&info->shared_file, name, build_id, (size_t)size, finder)) {
+		*is_missing = true;
 		return false;
+	}
 	info->shared = open_dwarf(&info->shared_file);
 	if (!info->shared)
 		return false;
@@ -208,7 +211,7 @@ static bool read_tables(struct debug_info *info)
 	return true;
 }
 
-struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file_finder *finder)
+struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file_finder *finder, bool *lacks_shared)
 {
 	struct debug_info *info = calloc(1, sizeof *info);
 	if (!info) {
@@ -224,7 +227,8 @@ struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file
 	GElf_Shdr header;
 	if (info->dwarf)
 		info->line_section = elf_file_section_data(elf_file_section(&info->file, ".debug_line", 0, &header));
-	if (!info->dwarf || !open_shared(info, finder) || !(info->has_units ? read_units(info) : read_tables(info))) {
+	if (!info->dwarf || !open_shared(info, finder, lacks_shared) ||
+	    !(info->has_units ? read_units(info) : read_tables(info))) {
 		debug_info_free(info);
 		return NULL;
 	}

@@ -17,9 +17,9 @@ bool debug_info_exists(const struct elf_file *file);
 bool debug_lines_exist(const struct elf_file *file);
 /*
  * Takes ownership of the file. finder: opens the file with shared debug information (dwz); NULL: not available. Returns
- * NULL if it cannot be used: corrupt, too large, shared file missing, or out of memory.
+ * NULL if it cannot be used: corrupt, too large, shared file missing (sets lacks_shared), or out of memory.
  */
-struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file_finder *finder);
+struct debug_info *debug_info_new(struct elf_file *file, const struct debug_file_finder *finder, bool *lacks_shared);
 void debug_info_free(struct debug_info *info);
 
 /*

@@ -87,9 +87,10 @@ static void read_debug_info(struct elf_image *image, struct elf_files *files, co
 	struct elf_file *source = debug_info_exists(files->image) ? files->image : &files->debug;
 	if (!source->elf || !debug_info_exists(source))
 		return;
-	image->debug_info = debug_info_new(source, finder);
+	bool lacks_shared = false;
+	image->debug_info = debug_info_new(source, finder, &lacks_shared);
 	if (!image->debug_info)
-		image->damage |= IMAGE_DEBUG_INFO_UNUSABLE;
+		image->damage |= lacks_shared ? IMAGE_SHARED_DEBUG_INFO_MISSING : IMAGE_DEBUG_INFO_UNUSABLE;
 }
 
 static void read_build_id(struct elf_image *image, const struct elf_file *elf)

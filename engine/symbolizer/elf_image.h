@@ -13,9 +13,10 @@
 /* Parts of an image that could not be used. */
 enum elf_image_damage {
 	IMAGE_SYMBOLS_DAMAGED = 1 << 0,
-	IMAGE_DEBUG_FILE_UNUSABLE = 1 << 1,   /* it exists, but is damaged or belongs to another build */
-	IMAGE_DEBUG_INFO_UNUSABLE = 1 << 2,   /* damaged, too large, or its shared part is missing */
-	IMAGE_SECTION_NAMES_DAMAGED = 1 << 3, /* so that its debug information cannot be found */
+	IMAGE_DEBUG_FILE_UNUSABLE = 1 << 1,       /* it exists, but is damaged or belongs to another build */
+	IMAGE_DEBUG_INFO_UNUSABLE = 1 << 2,       /* damaged or too large */
+	IMAGE_SECTION_NAMES_DAMAGED = 1 << 3,     /* so that its debug information cannot be found */
+	IMAGE_SHARED_DEBUG_INFO_MISSING = 1 << 4, /* the file of dwz that .gnu_debugaltlink names */
 };
 
 struct elf_image {

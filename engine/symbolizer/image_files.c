@@ -46,6 +46,37 @@ static struct candidate by_link(const struct image_files *files, const char *nam
 	return candidate;
 }
 
+/* The file of dwz: as the image or its debug file names it. */
+static struct candidate by_shared_path(const struct image_files *files, const char *name, size_t length, uint32_t place)
+{
+	bool has_opened = files->opened[0], is_absolute = length && name[0] == '/';
+	int root = has_opened && !is_absolute ? files->opened_root : files->root;
+	struct candidate candidate = { .root = place ? -1 : root };
+	const char *beside = is_absolute ? NULL : has_opened ? files->opened : files->path;
+	const char *slash = beside ? strrchr(beside, '/') : NULL;
+	bool is_last = place > 1 || (place && (!is_absolute || root < 0));
+	if (is_last || !length || length > DEBUG_FILE_KEY_MAX || memchr(name, '\0', length) || (!is_absolute && !slash))
+		return candidate;
+	if (asprintf(&candidate.path, "%.*s%s%.*s", slash ? (int)(slash - beside) : 0, slash ? beside : "",
+		     slash ? "/" : "", (int)length, name) < 0)
+		candidate.path = NULL;
+	return candidate;
+}
+
+static struct candidate find_candidate(const struct image_files *files, enum debug_file_kind kind, const void *key,
+				       size_t key_size, uint32_t place)
+{
+	switch (kind) {
+	case DEBUG_FILE_BUILD_ID:
+		return by_build_id(files, key, key_size, place);
+	case DEBUG_FILE_LINK:
+		return by_link(files, key, key_size, place);
+	case DEBUG_FILE_SHARED:
+		return by_shared_path(files, key, key_size, place);
+	}
+	return (struct candidate){ 0 };
+}
+
 static bool is_of_owner(const struct image_files *files, const struct file_identity *file)
 {
 	if (files->image->owner == 0)
@@ -66,8 +97,7 @@ int image_files_open(void *context, enum debug_file_kind kind, const void *key, 
 	struct image_files *files = context;
 	if (files->debuginfod && kind == DEBUG_FILE_BUILD_ID && place == (files->root < 0 ? 1 : 2))
 		return open_fetched(files, key, key_size);
-	struct candidate candidate = kind == DEBUG_FILE_BUILD_ID ? by_build_id(files, key, key_size, place)
-								 : by_link(files, key, key_size, place);
+	struct candidate candidate = find_candidate(files, kind, key, key_size, place);
 	CLEANUP_FREE char *path = candidate.path;
 	if (!path)
 		return -ENXIO;
@@ -85,8 +115,11 @@ int image_files_open(void *context, enum debug_file_kind kind, const void *key, 
 			budget_refuse(files->budget, files->image, path, broker_reason(descriptor), 0);
 		return descriptor == -ENXIO ? -EIO : descriptor;
 	}
-	if (is_of_owner(files, &identity))
+	if (is_of_owner(files, &identity)) {
+		snprintf(files->opened, sizeof files->opened, "%s", path);
+		files->opened_root = candidate.root;
 		return descriptor;
+	}
 	close(descriptor);
 	budget_refuse(files->budget, files->image, path, "debug file and program have different owners", 0);
 	return -EACCES;

@@ -2,6 +2,8 @@
 /* Where separate debug files of an image are searched, and with which user's permissions they are opened. */
 #pragma once
 
+#include <limits.h>
+
 #include "symbolizer/budget.h"
 #include "symbolizer/broker/broker.h"
 #include "symbolizer/debug_file.h"
@@ -18,6 +20,8 @@ struct image_files {
 	struct debuginfod *debuginfod; /* NULL: none */
 	const char *name;              /* of the image, for messages */
 	bool awaits;                   /* set if a debug file is being fetched */
+	char opened[PATH_MAX];         /* path of the debug file that was opened last; empty: none */
+	int opened_root;               /* root of that path */
 };
 
 /*

@@ -113,7 +113,7 @@ static int answer_need(struct file_source *source, const struct remote_reader *r
 	int code = channel_read(reader->socket, &need, sizeof need, &reader->deadline);
 	if (!code)
 		code = channel_read(reader->socket, key, size - sizeof need, &reader->deadline);
-	if (!code && need.kind != DEBUG_FILE_BUILD_ID && need.kind != DEBUG_FILE_LINK)
+	if (!code && need.kind != DEBUG_FILE_BUILD_ID && need.kind != DEBUG_FILE_LINK && need.kind != DEBUG_FILE_SHARED)
 		code = -EPROTO;
 	if (code)
 		return code;
@@ -247,8 +247,9 @@ static void note_damage(const struct remote_image *image, const struct remote_im
 	static const char *const reasons[] = {
 		"its symbol table is damaged",
 		"its debug file is damaged or belongs to another build",
-		"its debug information is damaged, too large or incomplete",
+		"its debug information is damaged or too large",
 		"the names of its sections are damaged",
+		"the file with the debug information that it shares with others (dwz) is missing or of another build",
 	};
 	char text[256];
 	size_t length = 0;

@@ -100,8 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct file *file = make_file(bytes, size, &file_size);
 	if (!file || elf_file_open_memory(&elf, (char *)file, file_size))
 		return 0;
-	struct debug_info *info =
-		debug_lines_exist(&elf) || debug_info_exists(&elf) ? debug_info_new(&elf, NULL) : NULL;
+	struct debug_info *info = debug_lines_exist(&elf) || debug_info_exists(&elf)
+					  ? debug_info_new(&elf, NULL, &(bool){ false })
+					  : NULL;
 	elf_file_close(&elf);
 	for (size_t i = 0; info && i < sizeof starts / sizeof *starts; i++)
 		for (uint64_t offset = 0; offset < 512; offset += 4)

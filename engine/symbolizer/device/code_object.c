@@ -172,7 +172,7 @@ static int read_debug_info(struct code_object *object, struct elf_file *file)
 	if (code == -ENOMEM)
 		return code;
 	if (!code)
-		object->debug_info = debug_info_new(file, NULL);
+		object->debug_info = debug_info_new(file, NULL, &(bool){ false });
 	object->image.damage.parts += !object->debug_info;
 	return object->debug_info ? code_image_place_units(&object->image, object->debug_info, &object->display_names)
 				  : 0;
