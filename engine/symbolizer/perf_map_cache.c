@@ -3,8 +3,10 @@
 #include "symbolizer/perf_map_cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -24,6 +26,8 @@
  */
 #define READ_FREELY UINT64_C(50000000)
 #define READ_SHARE 20
+/* Interval of searches for a map to keep, in ns: most runtimes write none. */
+#define KEEP_PERIOD UINT64_C(500000000)
 /* Time of a lookup, in ns, above which it is charged; 20 us is typical. */
 #define FIND_QUICK UINT64_C(1000000)
 /* /proc/PID/stat has ticks of 10 ms, and file systems have timestamps in ticks of up to 10 ms. */
@@ -43,6 +47,10 @@ struct slot {
 	uint32_t process;          /* serial number, 0 if none */
 	struct file_identity file; /* inode 0: none */
 	bool refused;
+	/* File of a process in a container: its /tmp ends with it. */
+	int kept; /* descriptor, -1: none */
+	struct file_identity kept_file;
+	uint64_t keep_again; /* earliest time of the next search for it; CLOCK_MONOTONIC ns */
 };
 
 struct perf_map_cache {
@@ -67,6 +75,8 @@ struct perf_map_cache *perf_map_cache_new(struct broker *broker, struct worker_p
 	cache->budget = budget;
 	for (size_t i = 0; i < MAP_COUNT; i++)
 		cache->maps[i].child = WORKER_CHILD_NONE;
+	for (size_t i = 0; i < SLOT_COUNT; i++)
+		cache->slots[i].kept = -1;
 	return cache;
 }
 
@@ -77,10 +87,18 @@ static void end_map(struct perf_map_cache *cache, struct map *map)
 	*map = (struct map){ .child = WORKER_CHILD_NONE };
 }
 
+static void release_kept(struct slot *slot)
+{
+	if (slot->kept >= 0)
+		close(STEAL_DESCRIPTOR(slot->kept));
+}
+
 void perf_map_cache_free(struct perf_map_cache *cache)
 {
 	if (!cache)
 		return;
+	for (size_t i = 0; i < SLOT_COUNT; i++)
+		release_kept(&cache->slots[i]);
 	for (size_t i = 0; i < MAP_COUNT; i++)
 		end_map(cache, &cache->maps[i]);
 	free(cache);
@@ -142,9 +160,9 @@ static int open_map(struct perf_map_cache *cache, const struct process *process,
 		/* It existed when the run began: an older map with this pid may belong to an older process. */
 		begin = cache->begin;
 	}
+	snprintf(path, 64, "/tmp/perf-%u.map", who.namespace_pid ? who.namespace_pid : process->pid);
 	if (!choose_user(process, running, &who))
 		return -EACCES;
-	snprintf(path, 64, "/tmp/perf-%u.map", who.namespace_pid ? who.namespace_pid : process->pid);
 	CLEANUP_CLOSE int own_root = process->root < 0 && running ? process_root_open(process->pid) : -1;
 	if (process->root == PROCESS_ROOT_UNREACHABLE && own_root < 0)
 		return -ENOENT; /* iaprof's /tmp is not that of the process */
@@ -287,16 +305,38 @@ static int read_map(struct perf_map_cache *cache, const struct file_identity *id
 	return code;
 }
 
+/* Opens the jitdump of a process, otherwise its perf map. *used: the path, in path or owned by the process. */
+static int open_any(struct perf_map_cache *cache, const struct process *process, struct file_identity *identity,
+		    char path[64], const char **used)
+{
+	*used = process->jit_dump;
+	int descriptor = *used ? open_map(cache, process, *used, identity, path) : -ENOENT;
+	if (descriptor != -ENOENT)
+		return descriptor;
+	*used = path;
+	return open_map(cache, process, NULL, identity, path);
+}
+
+/* Returns a copy of the descriptor that was kept of a process that has ended, and the size of the file now. */
+static int copy_kept(const struct slot *slot, const struct process *process, struct file_identity *identity)
+{
+	struct stat status;
+	if (slot->kept < 0 || process->end == UINT64_MAX || fstat(slot->kept, &status))
+		return -ENOENT;
+	*identity = slot->kept_file;
+	identity->size = (uint64_t)status.st_size;
+	int descriptor = fcntl(slot->kept, F_DUPFD_CLOEXEC, 3);
+	return descriptor < 0 ? -errno : descriptor;
+}
+
 static void refresh(struct perf_map_cache *cache, struct slot *slot, const struct process *process)
 {
 	struct file_identity identity;
 	char path[64] = "";
-	const char *used = process->jit_dump;
-	CLEANUP_CLOSE int descriptor = used ? open_map(cache, process, used, &identity, path) : -ENOENT;
-	if (descriptor == -ENOENT) {
-		descriptor = open_map(cache, process, NULL, &identity, path);
-		used = path;
-	}
+	const char *used = "perf map";
+	CLEANUP_CLOSE int descriptor = copy_kept(slot, process, &identity);
+	if (descriptor < 0)
+		descriptor = open_any(cache, process, &identity, path, &used);
 	int code = descriptor < 0 ? descriptor : read_map(cache, &identity, descriptor, used);
 	if (!code)
 		slot->file = identity;
@@ -349,12 +389,44 @@ static const char *find_name(struct perf_map_cache *cache, struct slot *slot, ui
 	return map ? request_name(cache, slot, map, address, start) : NULL;
 }
 
+static struct slot *get_slot(struct perf_map_cache *cache, const struct process *process)
+{
+	struct slot *slot = &cache->slots[process->serial % SLOT_COUNT];
+	if (slot->process != process->serial) {
+		release_kept(slot);
+		*slot = (struct slot){ .process = process->serial, .kept = -1 };
+	}
+	return slot;
+}
+
+void perf_map_cache_keep(struct perf_map_cache *cache, const struct process *process)
+{
+	bool has_own_root = process->root >= 0 || process->root == PROCESS_ROOT_UNREACHABLE;
+	if (!has_own_root || process->end != UINT64_MAX)
+		return;
+	struct slot *slot = get_slot(cache, process);
+	char path[64];
+	const char *used;
+	struct stat status;
+	uint64_t now = clock_monotonic();
+	if (slot->refused || now < slot->keep_again)
+		return;
+	slot->keep_again = now + KEEP_PERIOD;
+	if (slot->kept >= 0 && !fstat(slot->kept, &status) && status.st_nlink)
+		return;
+	struct file_identity identity;
+	int descriptor = open_any(cache, process, &identity, path, &used);
+	if (descriptor < 0)
+		return;
+	release_kept(slot);
+	slot->kept = descriptor;
+	slot->kept_file = identity;
+}
+
 const char *perf_map_cache_find(struct perf_map_cache *cache, const struct process *process, uint64_t address,
 				uint64_t *start)
 {
-	struct slot *slot = &cache->slots[process->serial % SLOT_COUNT];
-	if (slot->process != process->serial)
-		*slot = (struct slot){ .process = process->serial };
+	struct slot *slot = get_slot(cache, process);
 	const char *name = find_name(cache, slot, address, start);
 	if (name || slot->refused)
 		return name;

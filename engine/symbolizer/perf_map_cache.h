@@ -20,6 +20,11 @@ void perf_map_cache_free(struct perf_map_cache *cache);
  */
 const char *perf_map_cache_find(struct perf_map_cache *cache, const struct process *process, uint64_t address,
 				uint64_t *start);
+/*
+ * Keeps the map of a running process in a container open, because its /tmp can be gone when the process has ended. Call
+ * it again for each sample of generated code.
+ */
+void perf_map_cache_keep(struct perf_map_cache *cache, const struct process *process);
 /* A stored map: its owner and when it was last used. */
 struct perf_map_use {
 	uint32_t owner;

@@ -361,6 +361,8 @@ void symbolizer_prefetch(struct symbolizer *symbolizer, const struct process *pr
 {
 	if (may_have_image(mapping))
 		image_cache_prefetch(symbolizer->images, process, mapping, address, patience);
+	else if (symbolizer->live)
+		perf_map_cache_keep(symbolizer->perf_maps, process);
 }
 
 void symbolizer_give_up(struct symbolizer *symbolizer)

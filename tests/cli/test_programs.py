@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from harness import Skip, case, iaprof, main, needs_sampling, read, require, write
+from harness import Skip, case, iaprof, main, needs_program, needs_root, needs_sampling, read, require, write
 
 SOURCE = 'cpu-stack:frequency=999'
 CALLS = ['hot_outer', 'hot_middle', 'hot_inner']
@@ -53,11 +53,9 @@ def program_name(path):
 
 def sampled_later(arguments, *options):
     """A run with -p of a program that runs already, and has reported that it copied its code."""
-    with subprocess.Popen([*arguments, str(2 * WORK)], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([*arguments, str(3 * WORK)], stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        outcome = iaprof('-p', str(process.pid), '-d', '1.5', '-s', SOURCE, '-k', 'folded', '-o', 'out', *options)
-        process.kill()
-    return outcome
+        return iaprof('-p', str(process.pid), '-s', SOURCE, '-k', 'folded', '-o', 'out', *options)
 
 
 def copied(path, form):
@@ -131,6 +129,34 @@ def memory_code():
                          write('generate.py', GENERATOR), sharing).completes()
         require('JIT]_[j]' in read('out'), f'flags {sharing}: the code is not marked as generated')
         require('ignored' not in outcome.err, f'flags {sharing}: a file was reported')
+
+
+# Names its code as runtimes do. The folder /tmp is its own.
+CONTAINED = GENERATOR.replace("os.memfd_create('generated')", 'os.open("/tmp/code", os.O_RDWR | os.O_CREAT)').replace(
+    'for _', """import time
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(memory[:4096])
+address = ctypes.addressof(ctypes.c_char.from_buffer(code))
+with open(f'/tmp/perf-{os.getpid()}.map', 'w') as names:
+    names.write(f'{address:x} a generated_one\\n')
+call = ctypes.CFUNCTYPE(None)(address)
+begin = time.process_time()
+while time.process_time() < begin + 3:
+    call()
+for _""").replace('range(10)', 'range(0)')
+
+
+@case('the perf map of a container that has ended', needs=[needs_sampling, needs_root, needs_program('unshare')])
+def contained_map():
+    outcome = iaprof('--scope', 'command', '-s', SOURCE, '-k', 'folded', '-o', 'out', 'unshare', '--mount', 'sh', '-c',
+                     'mount -t tmpfs none /tmp && "$0" -c "$1" 1', sys.executable, CONTAINED)
+    outcome.completes()
+    counted = [(frames[-1:], value) for frames, value in stacks('out', [os.path.basename(sys.executable)[:15], 'python3'])
+               if frames[-1:] in (['generated_one_[j]'], ['[JIT]_[j]'], ['[Python JIT]_[j]'])]
+    total = sum(value for _, value in counted)
+    named = sum(value for frames, value in counted if frames == ['generated_one_[j]'])
+    require(total > 2e9 and named >= RIGHT_SHARE * total, f'{named / 1e9} s of {total / 1e9} s have the name')
+    require('ignored' not in outcome.err, 'a map was reported')
 
 
 if __name__ == '__main__':

@@ -46,16 +46,18 @@ static const struct {
 } forms[] = {
 	{ "dwz -q -m shared a.so b.so && mv shared away",
 	  "id=$(readelf -n away | sed -n 's/.*Build ID: //p') && folder=debug/.build-id/$(echo $id | cut -c1-2) && "
-	  "mkdir -p $folder && cp away $folder/$(echo $id | cut -c3-).debug" },
-	{ "dwz -q -m shared a.so b.so && mv shared away", "cp away shared" },
-	{ "dwz -q -m shared -M $PWD/other/names a.so b.so && mv shared away", "mkdir other && cp away other/names" },
+	  "mkdir -p $folder && cp away $folder/$(echo $id | cut -c3-).debug",
+	  NULL },
+	{ "dwz -q -m shared a.so b.so && mv shared away", "cp away shared", NULL },
+	{ "dwz -q -m shared -M $PWD/other/names a.so b.so && mv shared away", "mkdir other && cp away other/names",
+	  NULL },
 	/* As distributions do: the link is in the debug file, relative to that. */
 	{ "for name in a b; do objcopy --only-keep-debug $name.so $name.debug; strip -g $name.so; "
 	  "objcopy --add-gnu-debuglink=$name.debug $name.so; done && dwz -q -m shared -M ../shared a.debug b.debug && "
 	  "for name in a b; do objcopy --remove-section .gnu_debuglink $name.so; "
 	  "objcopy --add-gnu-debuglink=$name.debug $name.so; done && mkdir .debug && mv a.debug b.debug .debug && "
 	  "mv shared away",
-	  "cp away shared" },
+	  "cp away shared", NULL },
 	{ "dwz -q -m shared a.so b.so && mv shared away && objcopy --compress-debug-sections=zstd away && "
 	  "objcopy --compress-debug-sections=zstd a.so",
 	  "cp away shared", "objcopy --help | grep -q zstd" },
