@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See form.h. */
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
 #include "clock.h"
 #include "form.h"
@@ -272,6 +274,43 @@ static bool other_form_parse(struct trace_form *form, struct text_span whole, st
 	return words_parse(whole, line);
 }
 
+/* Begins with "@calls[" or "@calls[matmul, ", of a map whose key has a stack. */
+static bool key_begin(struct trace_form *form, struct text_span text)
+{
+	struct text_span map;
+	bool is_open = (span_ends(text, "[") || span_ends(text, ",")) && span_take(&text, "@") &&
+		       span_take_field(&text, '[', &map) && !memchr(text.text, ']', text.length);
+	form->key.map[0] = '\0';
+	form->key.is_open = is_open && (!map.length || trace_line_set_name(form->key.map, map));
+	form->key.function[0] = '\0';
+	return form->key.is_open;
+}
+
+/*
+ * Parses a key with a stack, which kstack writes as lines: "    ivpu_open+1", and at its end "]: 3" or ", matmul]: 3".
+ * The innermost function was called.
+ */
+static bool key_parse(struct trace_form *form, struct text_span text, struct trace_line *line)
+{
+	char whole[3 * TRACE_NAME_SIZE_MAX];
+	struct text_span name;
+	const char *end = text.length ? memmem(text.text, text.length, "]:", 2) : NULL;
+	if (!form->key.is_open || span_begins(text, "@"))
+		return key_begin(form, text);
+	if (!end) {
+		if (!form->key.function[0] && span_take_field(&text, '+', &name))
+			(void)!trace_line_set_name(form->key.function, name);
+		return true;
+	}
+	form->key.is_open = false;
+	text = span_part(text, (size_t)(end - text.text), text.length);
+	int size = snprintf(whole, sizeof whole, "@%s[%s%.*s", form->key.map, form->key.function, (int)text.length,
+			    text.text);
+	if (size > 0 && (size_t)size < sizeof whole)
+		trace_line_parse(whole, (size_t)size, line);
+	return true;
+}
+
 void trace_form_parse(struct trace_form *form, const char *bytes, size_t size, struct trace_line *line)
 {
 	*line = (struct trace_line){ .kind = TRACE_LINE_NOTHING };
@@ -286,6 +325,8 @@ void trace_form_parse(struct trace_form *form, const char *bytes, size_t size, s
 		size -= 3;
 	}
 	if (!span_trim(whole).length || memchr(bytes, '\0', size))
+		return;
+	if (key_parse(form, span_trim(whole), line))
 		return;
 	if (!other_form_parse(form, whole, line))
 		trace_line_parse(bytes, size, line);

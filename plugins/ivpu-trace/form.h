@@ -27,6 +27,12 @@ struct trace_form {
 	uint64_t unit; /* ns, from the heading; 0: none */
 	struct trace_histograms histograms;
 	struct trace_tasks tasks;
+	/* A key of a map that continues on the next lines, with a stack: "@calls[". */
+	struct {
+		bool is_open;
+		char map[TRACE_NAME_SIZE_MAX + 1];
+		char function[TRACE_NAME_SIZE_MAX + 1]; /* the innermost; empty: not read yet */
+	} key;
 };
 
 /* text: one line without its newline. */

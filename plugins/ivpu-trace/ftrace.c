@@ -101,18 +101,40 @@ static bool duration_parse(struct text_span text, struct trace_line *line)
 	return true;
 }
 
-/* The comment may contain the function's result or name. */
-static struct text_span without_comment(struct text_span text)
+/*
+ * Returns the call without what options add: a comment with the function's result, its name or its caller, and in
+ * trace-cmd report the depth " (2)" or the result " (ret=0x0)". Sets opens if calls below it follow: "ivpu_open() {".
+ */
+static struct text_span graph_call(struct text_span text, bool *opens)
 {
-	return span_trim(text_before(text, "/*"));
+	struct text_span rest = text;
+	const char *end = text.length ? memmem(text.text, text.length, "*/", 2) : NULL;
+	text = span_trim(text_before(text, "/*"));
+	*opens = false;
+	if (end) {
+		rest = span_trim(span_part(rest, (size_t)(end - rest.text) + 2, rest.length));
+		*opens = span_begins(rest, "{");
+	}
+	for (;;) {
+		const char *group = span_ends(text, ")") ? memrchr(text.text, '(', text.length) : NULL;
+		size_t at = group ? (size_t)(group - text.text) : 0;
+		if (span_ends(text, "{")) {
+			*opens = true;
+			text.length--;
+		} else if (at && is_blank(text.text[at - 1])) {
+			text.length = at;
+		} else {
+			return text;
+		}
+		text = span_trim(text);
+	}
 }
 
-static void graph_call_parse(struct text_span body, struct trace_line *line)
+static void graph_call_parse(struct text_span body, bool opens, struct trace_line *line)
 {
 	const char *open = memchr(body.text, '(', body.length);
 	bool is_leaf = span_ends(body, ";");
-	if (!open || (!is_leaf && !span_ends(body, "{")) ||
-	    !function_set(line, span_part(body, 0, (size_t)(open - body.text)))) {
+	if (!open || (!is_leaf && !opens) || !function_set(line, span_part(body, 0, (size_t)(open - body.text)))) {
 		trace_line_refuse(line, "not a call of function_graph");
 		return;
 	}
@@ -134,13 +156,14 @@ static void graph_body_parse(struct text_span text, struct trace_line *line)
 		indent++;
 	line->has_depth = indent >= INDENT;
 	line->depth = indent >= INDENT ? (uint32_t)(indent - INDENT) / INDENT : 0;
-	text = without_comment(text);
+	bool opens;
+	text = graph_call(text, &opens);
 	if (span_is(text, "}"))
 		line->kind = TRACE_LINE_RETURN;
 	else if (!text.length) /* a comment only */
 		line->kind = TRACE_LINE_NOTHING;
 	else
-		graph_call_parse(text, line);
+		graph_call_parse(text, opens, line);
 }
 
 /* Finds "KEY123" in the fields of an event, and the text after KEY up to the next blank or comma. */
@@ -297,7 +320,12 @@ static bool event_parse(struct text_span text, struct trace_line *line)
 	}
 	if (!span_take_field(&fields, ':', &name) || memchr(name.text, ' ', name.length))
 		return false;
-	return named_event_parse(name, span_trim(fields), line);
+	bool is_known = named_event_parse(name, span_trim(fields), line);
+	if (!is_known && span_begins(text, "vpu:") && (span_is(name, "job") || span_is(name, "jsm"))) {
+		trace_line_refuse(line, "an event of the NPU's driver with unknown fields");
+		return true;
+	}
+	return is_known;
 }
 
 /* Parses "NAME <-CALLER" or, of trace-cmd, "NAME <-- CALLER". */
@@ -377,6 +405,59 @@ static bool cpuless_task_parse(struct trace_tasks *tasks, struct text_span text,
 	return false;
 }
 
+/* Parses "3d..1.": the CPU, and flags as in the latency format. */
+static bool latency_flags_parse(struct text_span word, uint64_t *cpu)
+{
+	if (!span_take_decimal(&word, cpu) || word.length < 3 || *cpu > UINT32_MAX)
+		return false;
+	for (size_t i = 0; i < word.length; i++)
+		if (!is_digit(word.text[i]) && !strchr(".dDXnNpbBhHsSzZ#", word.text[i]))
+			return false;
+	return true;
+}
+
+/* Parses "123.456789:" or "12us", which ":" follows, also after a mark for a long delay. */
+static bool latency_time_parse(struct text_span *text, struct trace_line *line)
+{
+	struct text_span rest = *text, word = span_take_word(&rest);
+	uint64_t time;
+	if (task_time_parse(word, line)) {
+		*text = rest;
+		return true;
+	}
+	if (!span_take_decimal(&word, &time) || !span_take(&word, "us") || time > UINT64_MAX / 1000)
+		return false;
+	while (word.length && strchr("+!#*@$", *word.text))
+		word = span_part(word, 1, word.length);
+	if (!word.length)
+		word = span_take_word(&rest);
+	if (!span_is(word, ":"))
+		return false;
+	line->time = time * 1000;
+	line->time_kind = TRACE_TIME_SECONDS;
+	line->is_unit_known = true;
+	*text = rest;
+	return true;
+}
+
+/* Parses "COMM-PID 3d..1. 12us : FUNCTION <-CALLER" of the latency format, of ftrace and of trace-cmd report -l. */
+static bool latency_task_parse(struct trace_tasks *tasks, struct text_span text, struct trace_line *line)
+{
+	struct text_span rest = text, word;
+	uint64_t cpu;
+	while ((word = span_take_word(&rest)).length) {
+		struct text_span before = span_part(text, 0, (size_t)(word.text - text.text)), event = rest;
+		if (!before.length || !latency_flags_parse(word, &cpu) || !task_take_name(before, line) ||
+		    !latency_time_parse(&event, line))
+			continue;
+		line->lane = line->pid ? line->pid : (uint32_t)cpu | 1u << 31;
+		task_line_parse(tasks, event, line);
+		return true;
+	}
+	*line = (struct trace_line){ .kind = TRACE_LINE_NOTHING };
+	return false;
+}
+
 bool trace_task_parse(struct trace_tasks *tasks, struct text_span text, struct trace_line *line)
 {
 	for (size_t i = 1; i + 1 < text.length; i++) {
@@ -392,7 +473,7 @@ bool trace_task_parse(struct trace_tasks *tasks, struct text_span text, struct t
 		task_line_parse(tasks, rest, line);
 		return true;
 	}
-	return cpuless_task_parse(tasks, text, line);
+	return latency_task_parse(tasks, text, line) || cpuless_task_parse(tasks, text, line);
 }
 
 /* Parses " 1)  player-123  =>  <idle>-0", the CPU's next task. */
@@ -446,11 +527,11 @@ static bool cpuless_graph_parse(struct text_span text, struct trace_line *line)
 {
 	const char *bar = text.length ? memchr(text.text, '|', text.length) : NULL;
 	size_t at = bar ? (size_t)(bar - text.text) : 0;
+	bool opens;
 	struct text_span before = span_trim(span_part(text, 0, at)),
-			 body = without_comment(span_part(text, at + (bar != NULL), text.length));
+			 body = graph_call(span_part(text, at + (bar != NULL), text.length), &opens);
 	if (!bar || text.length < at + 3 || !is_blank(text.text[at + 1]) ||
-	    (before.length && !span_ends(before, " us")) ||
-	    (!span_is(body, "}") && !span_ends(body, "{") && !span_ends(body, ");")))
+	    (before.length && !span_ends(before, " us")) || (!span_is(body, "}") && !opens && !span_ends(body, ");")))
 		return false;
 	line->lane = 1u << 31;
 	graph_body_parse(text, line);

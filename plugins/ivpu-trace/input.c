@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <iaprof/record.h>
 #include "input.h"
+#include "json_line.h"
 #include "npu/device.h"
 #include "npu/report.h"
 #include "text/quantity.h"
@@ -143,9 +144,8 @@ static bool device_is_npu(struct trace_input *input, const char *device)
 	return input->is_npu;
 }
 
-static int line_handle(void *context, const struct text_line *text)
+static int text_handle(struct trace_input *input, const struct text_line *text)
 {
-	struct trace_input *input = context;
 	struct trace_line line = { .kind = TRACE_LINE_REFUSED, .why = text->wrong };
 
 	if (!text->wrong)
@@ -176,6 +176,32 @@ static int line_handle(void *context, const struct text_line *text)
 		break;
 	}
 	return 0;
+}
+
+/* The lines that one line of JSON stands for. */
+struct converted {
+	struct trace_input *input;
+	const struct text_line *from;
+	int result;
+};
+
+static void converted_handle(void *context, struct text_span line)
+{
+	struct converted *converted = context;
+	struct text_line text = { .text = line, .number = converted->from->number };
+	if (!converted->result)
+		converted->result = text_handle(converted->input, &text);
+}
+
+static int line_handle(void *context, const struct text_line *text)
+{
+	struct trace_input *input = context;
+	struct converted converted = { .input = input, .from = text };
+	if (text->wrong || !trace_json_is(text->text))
+		return text_handle(input, text);
+	if (!trace_json_convert(text->text, converted_handle, &converted))
+		text_refused_add(&input->refused, text, "not a line of bpftrace -f json");
+	return converted.result;
 }
 
 int trace_input_open(struct trace_input *input, const struct iaprof_host *host, const char *path,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <iaprof/plugin.h>
 
+#include "stacks/missing_stacks.h"
 #include "stacks/stack_text.h"
 #include "stacks/value_choice.h"
 
@@ -119,6 +120,7 @@ static int folded_profile(const struct iaprof_host *host, void *instance, const 
 {
 	const struct folded *folded = instance;
 	uint32_t wanted = VALUE_TYPE_NONE;
+	missing_stacks_report(host, profile);
 	if (folded->value) {
 		wanted = value_type_find(host, profile, folded->value);
 		if (wanted == VALUE_TYPE_NONE)

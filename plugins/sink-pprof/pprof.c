@@ -10,6 +10,7 @@
 #include "base/gzip.h"
 #include "pprof/pprof_message.h"
 #include "stacks/missing_spans.h"
+#include "stacks/missing_stacks.h"
 #include "stacks/profile_samples.h"
 
 struct pprof {
@@ -52,6 +53,7 @@ static int pprof_profile(const struct iaprof_host *host, void *instance, const s
 	struct text message = { 0 }, compressed = { 0 };
 	if (pprof->spans)
 		missing_spans_report(host, profile);
+	missing_stacks_report(host, profile);
 	bool good = profile_samples_make(&samples, profile, &wanted) && pprof_message_append(&message, &samples) &&
 		    !message.failed;
 	profile_samples_free(&samples);

@@ -13,6 +13,7 @@
 #include "base/saturating.h"
 #include "base/string_table.h"
 #include "stacks/different_frames.h"
+#include "stacks/missing_stacks.h"
 #include "stacks/stack_text.h"
 #include "stacks/timed_values.h"
 #include "stacks/value_choice.h"
@@ -211,6 +212,7 @@ static int speedscope_profile(const struct iaprof_host *host, void *instance, co
 	struct different_frames frames;
 	struct thread_values values = { 0 };
 	struct text text = { 0 };
+	missing_stacks_report(host, profile);
 	bool good = different_frames_make(&frames, profile, &speedscope->text) &&
 		    values_make(&values, profile, &frames, speedscope);
 	if (good)

@@ -4,6 +4,7 @@
 not carry is blank, and what is ambiguous is refused. The table of iaprof-ivpu-trace(7) is CARRIES."""
 import collections
 import csv
+import json
 import os
 import pathlib
 import re
@@ -154,6 +155,117 @@ def the_same(form):
 
 for form_name in CARRIES:
     case(f'{form_name}: what it carries is right, and the rest is blank', form_name)(the_same)
+
+
+def with_options(text, suffix):
+    """What options of function_graph and trace-cmd add to the lines of calls and returns."""
+    return re.sub(r'^(.*\|\s+)(\w+(?: \[\w+\])?\(\)|\})( \{|;|)(.*)$', lambda line: line[1] + suffix(line[2], line[3]) + line[4], text,
+                  flags=re.M)
+
+
+# funcgraph-retaddr, funcgraph-retval, and of trace-cmd fgraph:depth and its results.
+OPTIONS = {
+    'caller before the brace': lambda call, end: f'{call} /* <-caller+0x1/0x2 */ {{' if end == ' {' else call + end,
+    'caller after the brace': lambda call, end: f'{call}{end} /* <-caller */' if end else call,
+    'result': lambda call, end: call + end if end == ' {' else f'{call}{end} (ret=0x0)',
+    'result in a comment': lambda call, end: call + end if end == ' {' else f'{call}{end} /* = 0xfffffff4 */',
+    'depth': lambda call, end: f'{call}{end} (2)',
+}
+
+
+@case('what options of function_graph add does not change what it carries')
+def graph_options():
+    run = event_list()
+    for form in ('function_graph', 'trace_cmd'):
+        text = getattr(npu_events, form)(run)
+        rows, _ = rows_of(text)
+        for name, suffix in OPTIONS.items():
+            changed = with_options(text, suffix)
+            require(changed != text, f'{form}: {name}: nothing was added')
+            found, said = rows_of(changed)
+            require('warning' not in said, f'{form}: {name}: {said}')
+            equal(paths_of(found), paths_of(rows), f'{form}: {name}: paths')
+            equal(sum(int(row['duration']) for row in found['call']), sum(int(row['duration']) for row in rows['call']),
+                  f'{form}: {name}: durations')
+
+
+@case('the latency format has the calls and times of the usual one')
+def latency_format():
+    run = event_list()
+    text = npu_events.ftrace_function(run)
+    rows, _ = rows_of(text)
+    for convert in (lambda cpu, time: f'{int(cpu)}d..1.   {time}', lambda cpu, time: f'{int(cpu)}.N.2 {time}'):
+        found, said = rows_of(re.sub(r'\[(\d+)\] \S+ +(\d+\.\d+:)', lambda line: convert(line[1], line[2]), text))
+        require('warning' not in said, said)
+        equal((counts_of(found), paths_of(found)), (counts_of(rows), paths_of(rows)), 'calls')
+        equal({row['name'] for row in found['process']}, {row['name'] for row in rows['process']}, 'processes')
+    # ftrace itself: microseconds since the first event.
+    begin = min(float(time) for time in re.findall(r' (\d+\.\d+): ', text))
+    found, said = rows_of(re.sub(r'\[(\d+)\] \S+ +(\d+\.\d+):', lambda line: f'{int(line[1])}d..1 '
+                                 f'{round((float(line[2]) - begin) * 1e6):4}us{"+" if int(line[1]) else " "}:', text))
+    require('warning' not in said, said)
+    equal((counts_of(found), paths_of(found)), (counts_of(rows), paths_of(rows)), 'calls with microseconds')
+
+
+def rows_of_map(text, form):
+    """A map of counts as bpftrace -f json writes it, and with keys that have a stack of the Linux kernel."""
+    counts = dict(re.findall(r'^@\w*\[(.+)\]: (\d+)$', text, re.M))
+    functions = {key: key.rpartition(':')[2] for key in counts}
+    if form == 'json':
+        return json.dumps({'type': 'attached_probes', 'data': {'probes': 9}}) + '\n\n' + json.dumps(
+            {'type': 'map', 'data': {'@calls': {key: int(count) for key, count in counts.items()}}}) + '\n'
+    if form == 'json with stacks':
+        return json.dumps({'type': 'map', 'data': {'@calls': {
+            f'\n    {functions[key]}+1\n    do_syscall_64+89\n,matmul': int(count) for key, count in counts.items()}}}) + '\n'
+    end = ', matmul]' if form == 'stack and name' else ']'
+    begin = 'matmul, ' if form == 'name and stack' else ''
+    name = '' if form == 'stack' else 'calls'
+    return ''.join(f'@{name}[{begin}\n    {functions[key]}+1\n    do_syscall_64+89\n{end}: {count}\n'
+                   for key, count in counts.items())
+
+
+@case('maps as JSON, and with stacks in their keys, have the counts of the usual ones')
+def maps_in_other_forms():
+    text = npu_events.bpftrace_map(event_list())
+    rows, _ = rows_of(text)
+    for form in 'json', 'json with stacks', 'stack', 'stack and name', 'name and stack':
+        found, said = rows_of(rows_of_map(text, form))
+        require('warning' not in said, f'{form}: {said}')
+        equal(counts_of(found), counts_of(rows), form)
+
+
+@case('printed lines and histograms as JSON are those of the usual form, and damaged lines are refused')
+def json_lines():
+    text = npu_events.bpftrace_columns(event_list())
+    rows, _ = rows_of(text)
+    lines = ''.join(json.dumps({'type': 'printf', 'data': line + '\n'}) + '\n' for line in text.splitlines())
+    found, said = rows_of(lines)
+    require('warning' not in said, said)
+    equal((paths_of(found), {row['name'] for row in found['process']}),
+          (paths_of(rows), {row['name'] for row in rows['process']}), 'calls')
+    plain, _ = rows_of('@usecs[ivpu_open]:\n[0]  1 |@|\n[4, 8)  3 |@@@|\n[1K, 2K)  2 |@|\n')
+    found, said = rows_of(json.dumps({'type': 'hist', 'data': {'@usecs': {'ivpu_open': [
+        {'min': 0, 'max': 0, 'count': 1}, {'min': 4, 'max': 7, 'count': 3}, {'min': 1024, 'max': 2047, 'count': 2}]}}}) + '\n')
+    equal({row['name'] for row in found['histogram']}, {'usecs[ivpu_open]'}, 'histograms')
+    equal([{key: value for key, value in row.items() if key not in ('time', 'begin')} for row in found['histogram']],
+          [{key: value for key, value in row.items() if key not in ('time', 'begin')} for row in plain['histogram']], 'histogram')
+    found, said = rows_of(lines + lines.splitlines()[1][:40] + '\n')
+    require('skipped lines' in said and '1 in total' in said, said)
+    equal(paths_of(found), paths_of(rows), 'calls beside a damaged line')
+
+
+@case('events of the driver with other fields are not called a trace without calls')
+def unknown_event_fields():
+    said = refusal('player-1234 [001] ..... 100.000001: vpu:job: event=create ctx:1 engine:0 job:1\n')
+    require('is not a trace of calls' in said and 'contains no calls' not in said, said)
+
+
+@case('an output without stacks is reported')
+def no_stacks():
+    write('trace', '@usecs[ivpu_open]:\n[4, 8)  3 |@@@|\n')
+    for sink in 'folded', 'pprof', 'speedscope':
+        outcome = iaprof('-s', 'ivpu-trace:input=trace', '-k', f'{sink}:output=out').completes()
+        require('the output has no stacks: the run has only jobs or histograms' in outcome.err, f'{sink}: {outcome.err}')
 
 
 @case('each call has the number and the name of its thread, in the forms that carry them')
@@ -328,8 +440,8 @@ def variants():
 def refused():
     run = steady(30, 2)
     for name, text in {
-            'thousands': clocked(bpftrace_columns(run), ','), 'JSON': ''.join(
-                f'{{"type": "printf", "data": "kprobe:{call.name}"}}\n' for call in run.calls()),
+            'thousands': clocked(bpftrace_columns(run), ','), 'JSON of another program': ''.join(
+                f'{{"call": "{call.name}"}}\n' for call in run.calls()),
             'an average': '@avg[ivpu_open]: 300\n@avg_us[ivpu_boot]: 12\n', 'strace': 'ioctl(3, 0x40206445, 0x7ffd) = 0\n' * 9,
             'zeros': '\0\0\0\n'}.items():
         said = refusal(text)

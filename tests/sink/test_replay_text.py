@@ -402,12 +402,79 @@ def a_real_recording_of_perf():
     equal(dict(found), events, 'events')
     equal({unit for (event, unit, _) in table('perf.txt') if event.startswith('cpu-clock')}, {'nanoseconds'}, 'unit')
     equal(by_stack, stacks, 'stacks')
+    # What describes samples adds none, and no line is lost.
+    for fields in ['-F', '+srcline'], ['-F', '+insn'], ['--show-task-events', '--show-mmap-events', '-F', '+srcline,+insn']:
+        with open('perf.txt', 'wb') as output:
+            if subprocess.run([perf, 'script', '-i', 'perf.data', '--no-inline', *fields], stdout=output,
+                              stderr=subprocess.DEVNULL, check=False).returncode:
+                continue
+        run = iaprof('--replay', 'perf.txt', '-k', 'csv:newline=lf')
+        assert 'skipped' not in run.stderr, f'{fields}: {run.stderr}'
+        counted = collections.Counter()
+        for row in csv.DictReader(run.stdout.splitlines()):
+            counted[row['value_type']] += int(row['count'])
+        equal(dict(counted), {event: count for event, (_, count) in events.items()}, fields)
     # The same samples without periods, as perf prints them by default for some events.
     for fields in ['comm,tid,time,event,ip,sym,dso'], ['comm,pid,tid,ip,sym,dso'], ['comm,ip,sym']:
         with open('perf.txt', 'wb') as output:
             subprocess.run([perf, 'script', '-i', 'perf.data', '--no-inline', '-F', *fields], stdout=output,
                            stderr=subprocess.DEVNULL, check=True)
         equal(sum(count for _, count in table('perf.txt').values()), sum(count for _, count in events.values()), fields)
+
+
+DETAILS = """sh     0     0.000000: PERF_RECORD_COMM: sh:12/12
+sh    12     1.000000: PERF_RECORD_COMM exec: sh:12/12
+sh    12     1.100000:    1000 cpu-clock:
+\t            34f4 inner+0x28 (/bin/sh)
+  sh.c:39
+\tffffffff81000000 clear_page_erms+0x7 ([kernel.kallsyms])
+  clear_page_erms+7
+\tffffffff821f5b65 asm_exc+0x5 ([kernel.kallsyms])
+  [kernel.kallsyms][ffffffff821f5b65]
+\t            352c operator new(unsigned long)+0x9 (/lib/libc++.so)
+  :0
+\t            14a7 main+0x1f2 (/bin/sh)
+  ??:0
+ ABI:2    SP:0x7ffddc684ff8    IP:0x5637633d94f4  insn: 48 01 c8
+sh    12     1.200000: PERF_RECORD_EXIT(12:12):(11:11)
+sh    12     1.300000:    1000 cpu-clock:
+\t            34f4 inner+0x28 (/bin/sh)
+\t            14a7 main+0x1f2 (/bin/sh)
+\tmain+38:
+\t00000000004004ef\tinsn: eb 1a                  \t# PRED 3 cycles [3]
+\t0000000000400508\tinsn: 83 7d fc 00
+\t... not reaching sample ...
+ insn: 48 01 c8
+  bash 13     1.400000:    1000 cpu-clock:
+\t            14a7 main+0x1f2 (/bin/sh)
+
+"""
+
+
+def what_describes_samples_is_no_sample():
+    """By construction: -F +srcline,+iregs,+insn,+brstackinsn --show-task-events, which print these lines; with real
+    text of perf in a_real_recording_of_perf()."""
+    run = iaprof('--replay', write('details', DETAILS), '-k', 'folded')
+    equal(sorted(run.stdout.splitlines()),
+          sorted(['sh;main;operator new(unsigned long);asm_exc_[k];clear_page_erms_[k];inner 1000', 'sh;main;inner 1000',
+                  'bash;main 1000']), 'stacks')
+    assert 'skipped' not in run.stderr, run.stderr
+
+
+def frames_of_simpleperf():
+    frames = [('com.example.Main.run', '[JIT app cache]', '_[j]'), ('nterp_helper', '/apex/art/libart.so', ''),
+              ('a', '[anon:dalvik-jit-code-cache]', '_[j]'), ('b', '[anon:libc_malloc]', ''),
+              ('c', '/memfd:jit-cache (deleted)', '_[j]'), ('d', '[kernel.kallsyms]', '_[k]')]
+    text = 'app  1234 [000]  1.000000:   1 cpu-cycles:\n' + ''.join(
+        f'\t    7a1b2c3d{number:02x} {name} ({module})\n' for number, (name, module, _) in reversed(list(enumerate(frames))))
+    equal(replay(write('simpleperf', text + '\n')),
+          'app;' + ';'.join(name + kind for name, _, kind in frames) + ' 1\n', 'stack')
+
+
+def a_byte_order_mark_is_no_text():
+    for text in 'sh;main;f 3\n', f'{HEADERS[1][0]}\n{FRAMES}':
+        without = replay(write('without', text))
+        equal(replay(write('with', b'\xef\xbb\xbf' + text.encode())), without, text[:20])
 
 
 def every_sink_takes_it():
@@ -426,6 +493,7 @@ CASES = [files_of_sink_folded_name_their_values,
          sources_of_this_test_are_none, half_of_the_lines_are_enough, hints_work, a_recording_of_perf_gets_the_hint,
          every_first_line_of_a_sample, frames_of_perf,
          samples_of_one_line, other_lines_of_perf, without_first_lines, times_make_intervals, deep_stacks_keep_the_leaf,
+         what_describes_samples_is_no_sample, frames_of_simpleperf, a_byte_order_mark_is_no_text,
          a_real_recording_of_perf, every_sink_takes_it]
 
 if __name__ == '__main__':

@@ -187,10 +187,14 @@ static uint32_t kind_of(struct text_span module, uint64_t address)
 {
 	static const char *const of_user[] = { "[vdso]", "[vsyscall]", "[heap]", "[stack]", "[unknown]", "[anon]" };
 	struct text_span name = base_name(module);
+	/* Android's runtime, in the text of simpleperf: memory with a name, and files in memory. */
+	if (span_begins(module, "[anon:") || span_begins(module, "[JIT") || span_begins(name, "memfd:jit-"))
+		return !span_begins(module, "[anon:") || memmem(module.text, module.length, "jit", 3)
+			       ? IAPROF_FRAME_JIT
+			       : IAPROF_FRAME_USER;
 	if (!module.length || span_is(module, "[unknown]"))
 		return address >= KERNEL_ADDRESS ? IAPROF_FRAME_LINUX_KERNEL : IAPROF_FRAME_USER;
-	if ((span_begins(name, "perf-") && span_ends(name, ".map")) || span_begins(name, "jitted-") ||
-	    span_begins(name, "[JIT]"))
+	if ((span_begins(name, "perf-") && span_ends(name, ".map")) || span_begins(name, "jitted-"))
 		return IAPROF_FRAME_JIT;
 	if (is_module_file(name) || span_begins(name, "vmlinux") || span_begins(name, "bpf_prog_") ||
 	    span_begins(name, "bpf_trampoline"))
@@ -212,6 +216,9 @@ bool perf_frame_read(struct text_span line, struct text_frame *frame)
 	line = span_trim(line);
 	uint64_t address;
 	if (!span_hexadecimal(span_take_word(&line), &address))
+		return false;
+	/* The instruction at an address of a branch (-F +brstackinsn). */
+	if (span_begins(span_trim(line), "insn:") || span_begins(span_trim(line), "ilen:"))
 		return false;
 	*frame = (struct text_frame){ .kind = IAPROF_FRAME_USER };
 	line = span_trim(line);

@@ -135,10 +135,45 @@ static bool take_source_line(struct perf_script *script, struct text_span line)
 	return true;
 }
 
+/* Returns whether a line is no sample: "PERF_RECORD_LOST lost 12", "PERF_RECORD_COMM: sh:12/12". */
+static bool is_record(const struct perf_header *header)
+{
+	return span_begins(header->event.length ? header->event : header->rest, "PERF_RECORD_");
+}
+
+/*
+ * Returns whether a line below a frame describes the sample or the frame, in a way that stacks do not show: registers
+ * ("ABI:2 SP:0x7ff...", -F +iregs, +uregs), instructions ("insn: 48 01 c8", -F +insn), those between branches
+ * ("<TAB>00000000004004ef<TAB>insn: eb 1a # PRED" below "<TAB>main+38:", -F +brstackinsn), and a place without a source
+ * line ("  [kernel.kallsyms][ffffffff821f5b65]", "  memset+12", -F +srcline).
+ */
+static bool is_detail(struct text_span line)
+{
+	struct text_span text = span_trim(line), rest = text;
+	uint64_t address;
+	if (span_is(text, ":0") || span_is(text, "??") || span_begins(text, "ABI:") || span_begins(text, "insn:") ||
+	    span_begins(text, "ilen:") || span_begins(text, "... "))
+		return true;
+	if (line.text[0] == '\t') {
+		bool has_address = span_hexadecimal(span_take_word(&rest), &address);
+		rest = span_trim(rest);
+		return has_address ? span_begins(rest, "insn:") || span_begins(rest, "ilen:") : span_ends(text, ":");
+	}
+	size_t end = text.length, digits = end;
+	bool is_address = span_ends(text, "]");
+	digits -= is_address;
+	end = digits;
+	while (digits > 0 && (is_address ? is_hexadecimal(text.text[digits - 1]) : is_digit(text.text[digits - 1])))
+		digits--;
+	return digits > 1 && digits < end && text.text[digits - 1] == (is_address ? '[' : '+');
+}
+
 /* Parses "PERF_RECORD_LOST lost 12" (--show-lost-events); other such lines are about processes, not samples. */
 static int take_record(struct perf_script *script, const struct perf_header *header)
 {
-	struct text_span rest = header->rest, kind = span_take_word(&rest), word = span_take_word(&rest);
+	struct text_span rest = header->rest;
+	struct text_span kind = header->event.length ? header->event : span_take_word(&rest);
+	struct text_span word = span_take_word(&rest);
 	struct text_lost lost = { .source = span_of("perf"), .reason = span_of("lost") };
 	if (!span_begins(kind, "PERF_RECORD_LOST") || !span_is(word, "lost"))
 		return 0;
@@ -158,7 +193,7 @@ static bool begin(struct perf_script *script, const struct text_line *line, int 
 	*result = end(script);
 	if (*result)
 		return true;
-	if (!header.event.length && span_begins(header.rest, "PERF_RECORD_")) {
+	if (is_record(&header)) {
 		*result = take_record(script, &header);
 		return true;
 	}
@@ -205,6 +240,8 @@ int perf_script_line(struct perf_script *script, const struct text_line *line)
 		return 0;
 	}
 	if (is_indented && script->is_begun && take_source_line(script, text))
+		return 0;
+	if (is_indented && script->is_begun && is_detail(text) && !(perf_header_read(text, &header) && header.has_time))
 		return 0;
 	if (!begin(script, line, &result))
 		refuse(script, line, "is neither the beginning of a sample nor a frame");
@@ -257,6 +294,8 @@ static bool is_source_line(struct text_span line)
 
 bool perf_script_has_form(struct text_span line, struct text_span after, bool is_below_form)
 {
+	if (is_below_form && is_blank(line.text[0]) && is_detail(line))
+		return true;
 	struct perf_header header;
 	bool is_indented = is_blank(line.text[0]);
 	bool is_above_frame = after.length && is_blank(after.text[0]) && is_frame(span_trim(after), 1);
@@ -265,7 +304,7 @@ bool perf_script_has_form(struct text_span line, struct text_span after, bool is
 		return true;
 	if (!perf_header_read(line, &header))
 		return false;
-	if (is_above_frame || is_frame(header.rest, ADDRESS_DIGITS) || span_begins(header.rest, "PERF_RECORD_"))
+	if (is_above_frame || is_frame(header.rest, ADDRESS_DIGITS) || is_record(&header))
 		return true;
 	bool is_tracepoint = header.event.length && memchr(header.event.text, ':', header.event.length);
 	bool is_whole = header.comm.length && !header.rest.length;

@@ -102,7 +102,8 @@ enum text_format text_format_of(const char *bytes, size_t size, bool is_whole, s
 	/* The first line is longer than the bytes examined, which occurs in no other format. */
 	if (is_whole && size >= TEXT_FORMAT_SIZE && !memchr(bytes, '\n', size) && memchr(bytes, ';', size))
 		return TEXT_FORMAT_FOLDED;
-	const struct text_span all = { bytes, size };
+	struct text_span all = { bytes, size };
+	span_take(&all, TEXT_BYTE_ORDER_MARK);
 	enum text_format format = choose_format(all, is_whole);
 	if (format == TEXT_FORMAT_STREAM || format == TEXT_FORMAT_MORE)
 		return format;

@@ -7,6 +7,9 @@
 /* Number of bytes that is sufficient for detection. */
 #define TEXT_FORMAT_SIZE ((size_t)64 << 10)
 
+/* What editors on Windows write at the beginning of UTF-8. */
+#define TEXT_BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 enum text_format {
 	TEXT_FORMAT_MORE,    /* more bytes are needed */
 	TEXT_FORMAT_NONE,    /* none of these */

@@ -18,9 +18,12 @@ static void refuse(void *context, const struct text_line *line, const char *why)
 	text_refused_add(&replay->refused, line, why);
 }
 
-static int take_line(void *context, const struct text_line *line)
+static int take_line(void *context, const struct text_line *taken)
 {
 	struct text_replay *replay = context;
+	struct text_line without_mark = *taken, *line = &without_mark;
+	if (line->number == 1)
+		span_take(&line->text, TEXT_BYTE_ORDER_MARK);
 	switch (replay->options.format) {
 	case TEXT_FORMAT_FOLDED:
 		return folded_text_line(&replay->folded, line);
