@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "http/host_name.h"
+
 #define COOKIE "iaprof"
 
 static void make_secret(char secret[ACCESS_SECRET_SIZE])
@@ -34,20 +36,13 @@ static bool is_secret(const char *given, const char secret[ACCESS_SECRET_SIZE])
 	       sodium_memcmp(given, secret, ACCESS_SECRET_SIZE - 1) == 0;
 }
 
-/*
- * Returns whether the name in Host is one of this machine. A page of the internet whose name suddenly resolves to
- * 127.0.0.1 (DNS rebinding) has another one. The port may be that of a tunnel.
- */
-static bool is_local_name(const char *host)
+/* Returns whether a request names this machine (host_name.h). */
+static bool is_local(const struct http_request *request)
 {
 	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
-	for (size_t i = 0; host && i < sizeof names / sizeof *names; i++) {
-		size_t length = strlen(names[i]);
-		const char *port = host + length;
-		if (strncasecmp(host, names[i], length) == 0 &&
-		    (!*port || (*port == ':' && strlen(port) <= 6 && port[1 + strspn(port + 1, "0123456789")] == '\0')))
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (http_host_is(http_request_header(request, "Host"), names[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -65,7 +60,7 @@ const char *access_path(const struct access *access, const struct http_request *
 {
 	const char *path = http_request_path(request);
 	size_t length = strlen(access->folder);
-	if (!is_local_name(http_request_header(request, "Host"))) {
+	if (!is_local(request)) {
 		http_answer_text(answer, 421, "iaprof-web answers to 127.0.0.1, localhost and [::1] only\n");
 		return NULL;
 	}

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "exposition.h"
+#include "http/host_name.h"
 #include "http/http_address.h"
 #include "http/http_server.h"
 #include "metrics/metrics.h"
@@ -24,7 +25,7 @@
 #define COST_AGE_MAX NANOSECONDS_PER_SECOND
 
 struct prometheus {
-	const char *address;
+	const char *address, *hosts;
 
 	struct http_server *server;
 	bool has_lock;
@@ -38,6 +39,10 @@ struct prometheus {
 static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct prometheus, address, STRING, "address", ADDRESS_DEFAULT,
 		      "IP address and port of the HTTP server; 0.0.0.0 or [::] is reachable from other machines"),
+	IAPROF_OPTION(
+		struct prometheus, hosts, STRING, "hosts", NULL,
+		"Names, separated by spaces, by which requests may address this machine, beside its IP addresses, "
+		"its host name and localhost"),
 };
 
 static int prometheus_configure(const struct iaprof_host *host, void *instance)
@@ -109,9 +114,20 @@ static void render(struct prometheus *prometheus, struct text *text)
 	pthread_mutex_unlock(&prometheus->lock);
 }
 
+/* A browser always sends Host. Prometheus and --check need not. */
+static bool is_addressed(const struct prometheus *prometheus, const struct http_request *request)
+{
+	const char *host = http_request_header(request, "Host");
+	return !host || http_host_is_address(host) || http_host_is_machine(host, prometheus->hosts);
+}
+
 static void answer(void *context, struct http_request *request, struct http_answer *answer)
 {
 	const char *path = http_request_path(request);
+	if (!is_addressed(context, request)) {
+		http_answer_text(answer, 421, "this server has another name (set hosts=NAME of the sink prometheus)\n");
+		return;
+	}
 	if (!strcmp(path, PAGE)) {
 		answer->type = EXPOSITION_TYPE;
 		render(context, &answer->body);

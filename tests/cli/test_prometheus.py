@@ -28,12 +28,12 @@ DEVICE = 'say "hi" \\ ??end'
 class Run:
     """A run that serves metrics until the end of a with statement."""
 
-    def __init__(self, *arguments):
-        self.arguments = arguments
+    def __init__(self, *arguments, options=''):
+        self.arguments, self.options = arguments, options
 
     def __enter__(self):
         self.log = open('log', 'w+', encoding='utf-8')
-        self.process = start(*self.arguments, '-v', '-i', '100ms', '-k', 'prometheus:address=127.0.0.1:0',
+        self.process = start(*self.arguments, '-v', '-i', '100ms', '-k', f'prometheus:address=127.0.0.1:0{self.options}',
                              stderr=self.log)
         self.port = int(wait_until(lambda: self.ports() or self.process.poll() is not None and [0], 'the server')[0])
         return self
@@ -270,6 +270,18 @@ def refused():
                 while nonsense.recv(4096):
                     pass
         run.metrics()
+
+
+@case('requests by a name that is not that of the machine, as after DNS rebinding, are refused')
+def rebound():
+    with Run('-s', METRICS_SOURCE, options=',hosts=scraped.example other.example') as run:
+        for host, status in (('evil.example', 421), (f'evil.example:{run.port}', 421), ('localhost.evil.example', 421),
+                             ('127.0.0.1.evil.example', 421), ('', 421), ('[::1', 421), ('127.0.0.1:80:80', 421),
+                             ('127.0.0.1', 200), ('10.1.2.3:9859', 200), ('[fe80::1]:9859', 200), ('LocalHost', 200),
+                             (f'{os.uname().nodename}:1', 200), ('scraped.example', 200), ('other.example:9859', 200),
+                             ('example', 421)):
+            equal(request(run, 'GET', '/metrics', headers={'Host': host})[0], status, host)
+        equal(request(run, 'GET', '/', headers={'Host': 'evil.example'})[0], 421, '/')
 
 
 @case('connections are limited, and those that send nothing do not delay the end')
