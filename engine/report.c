@@ -172,6 +172,12 @@ static void report_unresolved(const struct collector_statistics *statistics)
 			    "ignored %" PRIu64 " mapping%s: too many mappings in processes of user %" PRIu32,
 			    statistics->mappings_refused, plural(statistics->mappings_refused),
 			    statistics->mappings_refused_user);
+	if (statistics->roots_refused)
+		log_message(IAPROF_LOG_WARNING,
+			    "ignored the files of %" PRIu64
+			    " process%s by name: too many mount namespaces of user %" PRIu32,
+			    statistics->roots_refused, statistics->roots_refused == 1 ? "" : "es",
+			    statistics->roots_refused_user);
 	if (statistics->mappings_dropped)
 		log_message(IAPROF_LOG_WARNING,
 			    "dropped %" PRIu64 " address range%s of a process with too many mappings",

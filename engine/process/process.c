@@ -447,16 +447,12 @@ size_t process_table_count(const struct process_table *table)
 
 uint64_t process_table_refused(const struct process_table *table, uint32_t *user)
 {
-	uint64_t all = 0, most = 0;
-	for (size_t i = 0; i < table->users.count; i++) {
-		const struct user_account *account = &table->users.items[i];
-		all += account->refused;
-		if (account->refused > most) {
-			most = account->refused;
-			*user = account->user;
-		}
-	}
-	return all;
+	return user_accounts_refused(&table->users, user);
+}
+
+uint64_t process_table_roots_refused(const struct process_table *table, uint32_t *user)
+{
+	return user_accounts_refused(&table->roots.owners, user);
 }
 
 uint64_t process_table_dropped(const struct process_table *table)

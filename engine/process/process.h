@@ -152,5 +152,10 @@ size_t process_table_count(const struct process_table *table);
 #define PROCESS_MAPPINGS_USUAL 256u
 /* Returns the number of mappings rejected because of these limits, and sets *user to the user with the most of them. */
 uint64_t process_table_refused(const struct process_table *table, uint32_t *user);
+/*
+ * Returns the number of processes whose root folder was not opened because their user has too many (root_cache.h), and
+ * sets *user to the user with the most of them.
+ */
+uint64_t process_table_roots_refused(const struct process_table *table, uint32_t *user);
 /* Returns the number of parts of mappings dropped because a process exceeded its limit; normally 0. */
 uint64_t process_table_dropped(const struct process_table *table);

@@ -27,12 +27,33 @@ static int root_read(int folder, const char *path, int flags, struct root *root)
 	return 0;
 }
 
-/* Returns whether a mount namespace belongs to another user namespace than iaprof's (ioctl_ns(2)). */
-static bool has_other_users(int namespace_descriptor)
+/* Linux limits the depth of user namespaces to 32 (user_namespaces(7)). */
+#define USER_NAMESPACES_MAX 32
+
+/*
+ * Returns whether a mount namespace belongs to another user namespace than iaprof's (ioctl_ns(2)), and sets *owner to
+ * the user who made the outermost of those: the ids inside of it are for its user to choose. UINT32_MAX: unknown.
+ */
+static bool has_other_users(int namespace_descriptor, uint32_t *owner)
 {
 	struct stat theirs, ours;
 	CLEANUP_CLOSE int users = ioctl(namespace_descriptor, NS_GET_USERNS);
-	return users < 0 || fstat(users, &theirs) || stat("/proc/self/ns/user", &ours) || theirs.st_ino != ours.st_ino;
+	*owner = UINT32_MAX;
+	if (users < 0 || fstat(users, &theirs) || stat("/proc/self/ns/user", &ours))
+		return true;
+	for (int i = 0; i < USER_NAMESPACES_MAX; i++) {
+		uid_t maker;
+		if (theirs.st_ino == ours.st_ino) {
+			*owner = i ? *owner : 0;
+			return i;
+		}
+		CLEANUP_CLOSE int inner = users;
+		users = ioctl(inner, NS_GET_PARENT);
+		*owner = ioctl(inner, NS_GET_OWNER_UID, &maker) ? UINT32_MAX : maker;
+		if (users < 0 || fstat(users, &theirs))
+			break;
+	}
+	return true;
 }
 
 /*
@@ -68,6 +89,7 @@ void root_cache_prepare(struct root_cache *cache)
 {
 	struct rlimit limit;
 	cache->limit = ROOT_CACHE_MAX;
+	user_accounts_init(&cache->owners);
 	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur / 8 < cache->limit)
 		cache->limit = limit.rlim_cur / 8;
 	/* If /proc is not mounted, it stays zero; other processes cannot be inspected then, either. */
@@ -77,6 +99,8 @@ void root_cache_prepare(struct root_cache *cache)
 static void root_close(struct root_cache *cache, size_t position)
 {
 	struct root *root = cache->roots.items[position];
+	if (!user_accounts_trust(&cache->owners, root->owner))
+		user_accounts_give_back(&cache->owners, root->owner, 1);
 	close(root->descriptor);
 	if (root->namespace_descriptor >= 0)
 		close(root->namespace_descriptor);
@@ -89,6 +113,7 @@ void root_cache_free(struct root_cache *cache)
 	while (cache->roots.count)
 		root_close(cache, cache->roots.count - 1);
 	array_free(&cache->roots);
+	user_accounts_free(&cache->owners);
 }
 
 void root_cache_trim(struct root_cache *cache)
@@ -98,14 +123,12 @@ void root_cache_trim(struct root_cache *cache)
 			root_close(cache, i);
 }
 
-/* If the cache is full, closes the least recently used root without users. */
-static bool root_cache_make_room(struct root_cache *cache)
+/* Closes the least recently used root without users: of all, or of one owner. Returns false if there is none. */
+static bool root_cache_evict(struct root_cache *cache, const uint32_t *owner)
 {
-	if (cache->roots.count < cache->limit)
-		return true;
 	size_t oldest = cache->roots.count;
 	for (size_t i = 0; i < cache->roots.count; i++)
-		if (!cache->roots.items[i]->users &&
+		if (!cache->roots.items[i]->users && (!owner || cache->roots.items[i]->owner == *owner) &&
 		    (oldest == cache->roots.count ||
 		     cache->roots.items[i]->last_used < cache->roots.items[oldest]->last_used))
 			oldest = i;
@@ -113,6 +136,29 @@ static bool root_cache_make_room(struct root_cache *cache)
 		return false;
 	root_close(cache, oldest);
 	return true;
+}
+
+static bool root_cache_make_room(struct root_cache *cache)
+{
+	return cache->roots.count < cache->limit || root_cache_evict(cache, NULL);
+}
+
+static bool root_cache_charge(struct root_cache *cache, uint32_t owner)
+{
+	return user_accounts_take(&cache->owners, owner, 1, cache->limit / ROOT_CACHE_USER_PART,
+				  cache->limit / ROOT_CACHE_OTHERS_PART);
+}
+
+/* Charges a root to its owner, whose share may be full of roots that nobody uses. Returns false if it is refused. */
+static bool root_cache_allows(struct root_cache *cache, uint32_t owner)
+{
+	if (user_accounts_trust(&cache->owners, owner) || root_cache_charge(cache, owner) ||
+	    (root_cache_evict(cache, &owner) && root_cache_charge(cache, owner)))
+		return true;
+	struct user_account *account = user_accounts_find(&cache->owners, owner);
+	if (account)
+		account->refused++;
+	return false;
 }
 
 static struct root *root_open(struct root_cache *cache, const char *who, const struct root *wanted)
@@ -140,11 +186,16 @@ static struct root *root_open(struct root_cache *cache, const char *who, const s
 	if (namespace_descriptor >= 0 &&
 	    (fstat(namespace_descriptor, &status) || status.st_ino != wanted->namespace_inode))
 		return NULL;
+	uint32_t owner = 0;
+	bool user_mounts = namespace_descriptor >= 0 && has_other_users(namespace_descriptor, &owner);
 	struct root *root = malloc(sizeof *root);
-	if (!root)
+	if (!root || !root_cache_allows(cache, owner)) {
+		free(root);
 		return NULL;
+	}
 	*root = *wanted;
-	root->user_mounts = namespace_descriptor >= 0 && has_other_users(namespace_descriptor);
+	root->owner = owner;
+	root->user_mounts = user_mounts;
 	root->descriptor = STEAL_DESCRIPTOR(descriptor);
 	root->namespace_descriptor = STEAL_DESCRIPTOR(namespace_descriptor);
 	cache->roots.items[cache->roots.count++] = root;

@@ -11,9 +11,16 @@
 #include <sys/types.h>
 
 #include "base/array.h"
+#include "process/user_accounts.h"
 
 /* Limit on roots, with two descriptors each; an eighth of RLIMIT_NOFILE if that is less. */
 #define ROOT_CACHE_MAX 1024u
+/*
+ * Parts of the limit: what one untrusted user may fill with mount namespaces, and all of them together. Others than
+ * root make them in user namespaces of their own.
+ */
+#define ROOT_CACHE_USER_PART 8u
+#define ROOT_CACHE_OTHERS_PART 2u
 
 struct root {
 	ino_t namespace_inode;
@@ -26,6 +33,7 @@ struct root {
 				     namespace */
 	uint32_t users;           /* images that use it */
 	uint64_t last_used;
+	uint32_t owner; /* user who made the mount namespace; 0: root, or iaprof's own namespace */
 };
 
 struct root_cache {
@@ -33,12 +41,13 @@ struct root_cache {
 	struct root own;
 	uint64_t uses; /* number of lookups, for last_used */
 	size_t limit;
+	struct user_accounts owners; /* amount: roots; refused: processes */
 };
 
 enum root_place {
 	ROOT_OWN,         /* the same as iaprof's root */
 	ROOT_OTHER,       /* stored in *root */
-	ROOT_UNREACHABLE, /* another one that cannot be opened */
+	ROOT_UNREACHABLE, /* another one that cannot be opened, or is beyond the share of its owner */
 	ROOT_UNKNOWN      /* the process has ended or cannot be inspected */
 };
 

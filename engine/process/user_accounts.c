@@ -63,3 +63,17 @@ void user_accounts_give_back(struct user_accounts *accounts, uint32_t user, uint
 	account->amount -= amount;
 	accounts->amount -= amount;
 }
+
+uint64_t user_accounts_refused(const struct user_accounts *accounts, uint32_t *user)
+{
+	uint64_t all = 0, most = 0;
+	for (size_t i = 0; i < accounts->count; i++) {
+		const struct user_account *account = &accounts->items[i];
+		all += account->refused;
+		if (account->refused > most) {
+			most = account->refused;
+			*user = account->user;
+		}
+	}
+	return all;
+}

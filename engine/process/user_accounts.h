@@ -44,5 +44,7 @@ static inline uint64_t user_accounts_share(uint64_t limit, bool is_usual)
 {
 	return is_usual ? limit : limit / 4 * 3;
 }
+/* Returns the sum of what was refused, and sets *user to the user with the most of it. */
+uint64_t user_accounts_refused(const struct user_accounts *accounts, uint32_t *user);
 /* Reverts user_accounts_take(). */
 void user_accounts_give_back(struct user_accounts *accounts, uint32_t user, uint64_t amount);

@@ -57,6 +57,8 @@ struct collector_statistics {
 	uint64_t definitions_refused;   /* ids of a replayed run with conflicting definitions */
 	uint64_t mappings_refused;      /* mappings beyond the limit per user */
 	uint32_t mappings_refused_user; /* user with the most of them */
+	uint64_t roots_refused;         /* processes beyond the limit on mount namespaces per user */
+	uint32_t roots_refused_user;    /* user with the most of them */
 	uint64_t mappings_dropped;      /* parts of mappings beyond the limit per process */
 	uint64_t threads_merged;        /* samples of threads beyond the limit per process */
 	uint64_t spans_dropped;         /* samples of spans beyond the limit, which are kept without them */

@@ -37,6 +37,7 @@ struct collector_statistics collector_statistics(const struct collector *collect
 {
 	struct collector_statistics statistics = collector->statistics;
 	statistics.mappings_refused = process_table_refused(collector->processes, &statistics.mappings_refused_user);
+	statistics.roots_refused = process_table_roots_refused(collector->processes, &statistics.roots_refused_user);
 	statistics.mappings_dropped = process_table_dropped(collector->processes);
 	statistics.threads_merged = collector->threads.merged;
 	statistics.spans_dropped = saturating_add(statistics.spans_dropped, collector->cpu_samples.spans_dropped);

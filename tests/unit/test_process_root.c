@@ -4,25 +4,46 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "process/root_cache.h"
 #include "process_feed.h"
 #include "../run_suite.h"
 
 #define STRANGER 61234
 
-enum place { PLACE_SAME, PLACE_NAMESPACE, PLACE_CHROOT, PLACE_STRANGER }; /* and further strangers */
+/* PLACE_STRANGER, and further strangers from there on; PLACE_STRANGERS_NAMESPACE: with a namespace of their own. */
+enum place { PLACE_SAME, PLACE_NAMESPACE, PLACE_CHROOT, PLACE_STRANGER, PLACE_STRANGERS_NAMESPACE = 1000 };
 
 /* A child that goes to a place and waits there; the write end of its pipe ends it. */
 struct child {
 	pid_t pid;
 	int hold;
 };
+
+static bool text_write(const char *path, const char *text)
+{
+	CLEANUP_CLOSE int file = open(path, O_WRONLY | O_CLOEXEC);
+	return write(file, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+/* Makes a mount namespace in a user namespace inside of another one, which is still that of the same user. */
+static bool stranger_nest(uid_t user)
+{
+	char map[32];
+	snprintf(map, sizeof map, "0 %u 1", user);
+	/* setuid() has made /proc/self root's. */
+	return !setuid(user) && !prctl(PR_SET_DUMPABLE, 1) && !unshare(CLONE_NEWUSER) &&
+	       text_write("/proc/self/setgroups", "deny") && text_write("/proc/self/uid_map", map) &&
+	       text_write("/proc/self/gid_map", "0 0 1") && !unshare(CLONE_NEWUSER | CLONE_NEWNS);
+}
 
 static void child_go(enum place place)
 {
@@ -37,8 +58,12 @@ static void child_go(enum place place)
 	}
 	if (place == PLACE_CHROOT && chroot("/usr"))
 		_exit(1);
-	if (place >= PLACE_STRANGER && setuid(STRANGER + (uid_t)(place - PLACE_STRANGER)))
+	if (place >= PLACE_STRANGERS_NAMESPACE) {
+		if (!stranger_nest(STRANGER + (uid_t)(place - PLACE_STRANGERS_NAMESPACE)))
+			_exit(1);
+	} else if (place >= PLACE_STRANGER && setuid(STRANGER + (uid_t)(place - PLACE_STRANGER))) {
 		_exit(1);
+	}
 }
 
 static struct child child_start(enum place place)
@@ -291,6 +316,48 @@ TEST(a_cache_has_its_part_of_the_descriptors)
 	}
 	setrlimit(RLIMIT_NOFILE, &before);
 	root_cache_free(&cache);
+}
+
+/* The namespaces of one user fill his share only, and those of all users leave half of the cache to root's. */
+TEST(a_user_fills_only_his_share_of_a_cache)
+{
+	enum { USERS = 5, MOST = 16, SHARE = MOST / ROOT_CACHE_USER_PART };
+	struct root_cache cache = { 0 };
+	struct child children[USERS * (SHARE + 1)], last = { 0 };
+	size_t count = 0, opened = 0;
+	struct root *root = NULL, *kept = NULL;
+	uint32_t user = 0;
+	root_cache_prepare(&cache);
+	cache.limit = MOST;
+	for (size_t i = 0; i < USERS; i++)
+		for (size_t k = 0; k <= SHARE; k++) {
+			children[count] = child_start((enum place)(PLACE_STRANGERS_NAMESPACE + i));
+			bool fits = k < SHARE && opened < MOST / ROOT_CACHE_OTHERS_PART;
+			ck_assert_int_eq(root_cache_find(&cache, (uint32_t)children[count].pid, &root),
+					 fits ? ROOT_OTHER : ROOT_UNREACHABLE);
+			opened += fits;
+			if (fits)
+				kept = root;
+			if (fits)
+				ck_assert(root->user_mounts && root->owner == STRANGER + i);
+			count++;
+		}
+	/* The last user got nothing, since the others had filled half of the cache. */
+	ck_assert_uint_eq(opened, MOST / ROOT_CACHE_OTHERS_PART);
+	ck_assert_uint_eq(user_accounts_refused(&cache.owners, &user), count - opened);
+	ck_assert_uint_eq(user, STRANGER + USERS - 1);
+	last = child_start(PLACE_NAMESPACE);
+	ck_assert_int_eq(root_cache_find(&cache, (uint32_t)last.pid, &root), ROOT_OTHER);
+	ck_assert(!root->user_mounts && root->owner == 0);
+	/* What a user does not use any more makes room for him. */
+	root_release(kept);
+	ck_assert_int_eq(root_cache_find(&cache, (uint32_t)children[(USERS - 2) * (SHARE + 1) + SHARE].pid, &root),
+			 ROOT_OTHER);
+	ck_assert_uint_eq(cache.owners.amount, opened);
+	root_cache_free(&cache);
+	child_end(&last);
+	while (count)
+		child_end(&children[--count]);
 }
 
 /* In a full cache the root that nobody has used for the longest time makes room; one that is in use does not. */
