@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "run/loss_report.h"
 #include "text/plural.h"
 
 /* Seconds after which progress is reported while a run ends. */
@@ -21,6 +22,7 @@ struct collector_thread {
 	pthread_t thread;
 	bool has_thread;
 	atomic_bool abandoned;
+	struct loss_report losses; /* used by the thread only */
 };
 
 static const struct iaprof_plugin *description_of(const struct collector_thread *thread, size_t sink)
@@ -38,7 +40,9 @@ static bool has_intervals(const struct collector_thread *thread, size_t sink)
 /* Queues a profile for the sinks with profiles of intervals, or for those with one profile of the run. */
 static void hand_out_profile(void *context, struct snapshot *snapshot, bool is_interval)
 {
-	const struct collector_thread *thread = context;
+	struct collector_thread *thread = context;
+	if (is_interval && thread->options.wanted.continuous)
+		loss_report_add(&thread->losses, &snapshot->profile, clock_monotonic());
 	for (size_t i = 0; i < thread->options.sink_count; i++)
 		if (description_of(thread, i)->profile && has_intervals(thread, i) == is_interval)
 			sink_queue_push_profile(thread->queues[i], snapshot);
@@ -186,6 +190,7 @@ void collector_thread_free(struct collector_thread *thread)
 	if (!thread)
 		return;
 	free(thread->queues);
+	loss_report_free(&thread->losses);
 	free(thread);
 }
 

@@ -20,6 +20,7 @@
 #include "plugin/loader.h"
 #include "plugin/plugin_call.h"
 #include "run/output/output.h"
+#include "run/sink_activity.h"
 
 struct instance;
 
@@ -108,6 +109,9 @@ struct instance {
 	struct iaprof_delivery earlier;  /* sinks: counts of the runs that it follows; size 0: none */
 	struct iaprof_delivery reported; /* sinks: the latest of host->delivery(); size 0: none */
 	struct iaprof_delivery delivery; /* sinks: as it was sent last; size 0: not yet */
+	struct delivery_marks marks;     /* sinks; protected by the lock */
+	struct sink_activity activity;   /* sinks */
+	struct sink_liveness liveness;   /* sinks */
 	atomic_uint_least64_t dropped_profiles; /* sinks: that their queue had no room for */
 	bool is_stuck;                          /* sinks: a callback does not return; must not be freed */
 	atomic_bool must_end;    /* isolated sinks: the time of an interrupted run is over, the process is ended */

@@ -41,7 +41,8 @@ struct series {
 	bool is_signalled;     /* SIGHUP: the current or the next run has a reloaded configuration */
 	bool has_stuck_sink;   /* in an earlier run */
 	bool has_failed;       /* the profile of an earlier run is not complete */
-	uint64_t renewed_at;   /* CLOCK_MONOTONIC: the latest restart because of memory; 0: none */
+	struct sink_totals totals;
+	uint64_t renewed_at; /* CLOCK_MONOTONIC: the latest restart because of memory; 0: none */
 	enum exit_status status;
 	struct command_result command; /* of the last run */
 };
@@ -107,6 +108,7 @@ static enum exit_status begin(struct series *series, struct run *run, uint64_t s
 {
 	enum exit_status status = run_configure(run, error);
 	if (status == EXIT_STATUS_COMPLETE) {
+		run_restore_totals(run, &series->totals);
 		number_files(series, run);
 		run_install(run);
 		if (run_prepare(run, error) || run_start(run, error))
@@ -119,13 +121,12 @@ static enum exit_status begin(struct series *series, struct run *run, uint64_t s
 	return status;
 }
 
-/* Ends a run and frees it, unless a sink is stuck. next: the run that follows; NULL: it is not configured yet. */
-static void end(struct run *run, const struct run *next)
+/* Ends a run and frees it, unless a sink is stuck. */
+static void end(struct series *series, struct run *run)
 {
 	run_stop(run);
 	run_finish(run);
-	if (next)
-		run_continue_deliveries(run, next);
+	run_save_totals(run, &series->totals);
 	if (!run->result.sink_stuck)
 		run_release(run);
 }
@@ -134,7 +135,7 @@ static void *end_apart(void *argument)
 {
 	struct series *series = argument;
 	priority_lower_thread();
-	end(series->earlier, series->run);
+	end(series, series->earlier);
 	atomic_store(&series->has_ended, true);
 	loop_wake(series->run->services.loop);
 	return NULL;
@@ -203,6 +204,7 @@ static void start_sinks(struct series *series)
 	struct error error = { 0 };
 	struct run *earlier = join_earlier(series);
 	run_budget_begin_anew(series->run);
+	run_restore_totals(series->run, &series->totals);
 	number_files(series, series->run);
 	if (!run_start_sinks(series->run, &error)) {
 		collector_thread_release_sinks(series->run->collector);
@@ -229,7 +231,7 @@ static int change_in_turn(struct series *series, struct run *next, struct error 
 	int result = run_validate(next->configuration, series->parts, error);
 	if (result)
 		return result;
-	end(earlier, NULL);
+	end(series, earlier);
 	note_result(series, earlier);
 	next->budget_before = earlier->budget.control;
 	series->run = NULL;
@@ -419,5 +421,6 @@ enum exit_status run_continuous(const struct configuration *configuration, const
 		*command = series.command;
 	}
 	free_files(&series);
+	sink_totals_free(&series.totals);
 	return status;
 }

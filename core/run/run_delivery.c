@@ -2,12 +2,10 @@
 /* What became of the items of sinks, as counters of the core: see run_state.h. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "run/run_state.h"
-
-/* The first ids are those of run_budget.c. */
-#define COUNTERS_BEGIN 16u
 
 static const struct {
 	const char *name, *unit;
@@ -64,7 +62,7 @@ static void send(struct run *run, struct instance *sink)
 {
 	const struct iaprof_delivery delivery = total_of(sink);
 	for (size_t i = 0; i < COUNTER_COUNT; i++) {
-		uint32_t id = (uint32_t)(COUNTERS_BEGIN + sink->number * COUNTER_COUNT + i);
+		uint32_t id = (uint32_t)(SINK_COUNTERS_BEGIN + sink->number * SINK_COUNTERS_EACH + i);
 		uint64_t value = value_of(&delivery, i);
 		bool is_new = !sink->delivery.size || value_of(&sink->delivery, i) == IAPROF_COUNT_UNKNOWN;
 		if (value == IAPROF_COUNT_UNKNOWN || (!is_new && value == value_of(&sink->delivery, i)))
@@ -85,6 +83,7 @@ void run_send_delivery(void *context, struct instance *sink, const struct iaprof
 		return;
 	pthread_mutex_lock(&sink->lock);
 	sink->reported = *delivery;
+	delivery_marks_advance(&sink->marks, delivery);
 	send(run, sink);
 	pthread_mutex_unlock(&sink->lock);
 }
@@ -100,14 +99,49 @@ void run_update_deliveries(struct run *run)
 	}
 }
 
-void run_continue_deliveries(const struct run *earlier, const struct run *next)
+static struct sink_total *find_total(const struct sink_totals *totals, const struct instance *sink)
 {
-	for (size_t i = 0; i < earlier->setup.sinks.count; i++) {
-		const struct instance *sink = earlier->setup.sinks.items[i];
-		for (size_t k = 0; sink->reported.size && k < next->setup.sinks.count; k++) {
-			struct instance *after = next->setup.sinks.items[k];
-			if (after->plugin == sink->plugin && !strcmp(after->name, sink->name))
-				after->earlier = total_of(sink);
-		}
+	for (size_t i = 0; i < totals->items.count; i++)
+		if (totals->items.items[i].plugin == sink->plugin && !strcmp(totals->items.items[i].name, sink->name))
+			return &totals->items.items[i];
+	return NULL;
+}
+
+void run_save_totals(const struct run *run, struct sink_totals *totals)
+{
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		const struct instance *sink = run->setup.sinks.items[i];
+		struct sink_total *total = find_total(totals, sink);
+		struct sink_total added = { .plugin = sink->plugin, .name = total ? NULL : strdup(sink->name) };
+		if (added.name && array_push(&totals->items, added))
+			total = &totals->items.items[totals->items.count - 1];
+		else
+			free(added.name);
+		if (!total)
+			continue;
+		if (sink->reported.size)
+			total->delivery = total_of(sink);
+		total->busy = atomic_load(&sink->activity.busy);
+		total->newest = sink->marks.newest;
 	}
+}
+
+void run_restore_totals(struct run *run, const struct sink_totals *totals)
+{
+	for (size_t i = 0; i < run->setup.sinks.count; i++) {
+		struct instance *sink = run->setup.sinks.items[i];
+		const struct sink_total *total = find_total(totals, sink);
+		if (!total)
+			continue;
+		sink->earlier = total->delivery;
+		sink->marks.newest = total->newest;
+		atomic_store(&sink->activity.busy, total->busy);
+	}
+}
+
+void sink_totals_free(struct sink_totals *totals)
+{
+	for (size_t i = 0; i < totals->items.count; i++)
+		free(totals->items.items[i].name);
+	array_free(&totals->items);
 }

@@ -42,8 +42,10 @@ void run_tick(void *context, uint64_t expirations)
 	if (run->configuration->continuous)
 		limit_memory(run);
 	run_budget_tick(run);
-	if (!run_is_offline(run))
+	if (!run_is_offline(run)) {
 		run_update_deliveries(run);
+		run_update_liveness(run);
+	}
 	if (run->status_line && run->engine)
 		show_status(run);
 }

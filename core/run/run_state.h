@@ -209,15 +209,36 @@ void run_send_metadata(struct run *run, const char *key, const char *value);
 /* Returns whether a signal or a sink ended the run. Any thread. */
 bool run_is_ending(struct run *run);
 
+/* Ids of the core's counters of sinks; the ids before are those of run_budget.c. Each sink has this many. */
+#define SINK_COUNTERS_BEGIN 16u
+#define SINK_COUNTERS_EACH 8u
+
+/*
+ * run_liveness.c: sends what the sinks of a run with intervals do, and reports those that block, are late, or drop
+ * data. Called every second.
+ */
+void run_update_liveness(struct run *run);
+
 /* run_delivery.c: sends delivery counters of a sink. Implements delivery() of struct instance_services. */
 void run_send_delivery(void *context, struct instance *sink, const struct iaprof_delivery *delivery);
 /* Sends counters that changed since: profiles dropped because a sink was too slow. Called every second. */
 void run_update_deliveries(struct run *run);
 /*
- * The counters of sinks with the same name go on in the next run. Called when the earlier run has ended, before it is
- * released, and before the sinks of the next one are started.
+ * Counters of sinks, which go on in later runs with sinks of the same name. They are saved when a run has ended, before
+ * it is released, and restored before the sinks of the next one are started.
  */
-void run_continue_deliveries(const struct run *earlier, const struct run *next);
+struct sink_total {
+	const struct plugin *plugin;
+	char *name;
+	struct iaprof_delivery delivery;
+	uint64_t busy, newest; /* as in sink_activity.h */
+};
+struct sink_totals {
+	ARRAY(struct sink_total) items;
+};
+void run_save_totals(const struct run *run, struct sink_totals *totals);
+void run_restore_totals(struct run *run, const struct sink_totals *totals);
+void sink_totals_free(struct sink_totals *totals);
 
 /*
  * run_report.c: returns what the sink summary writes of a profile with an option format=, which the caller frees;

@@ -93,6 +93,11 @@ static size_t block_cost(const struct block *block)
 	return block->size + sizeof *block + sizeof(struct item) + 4 * sizeof(size_t);
 }
 
+static void note_size(struct sink_queue *queue)
+{
+	atomic_store(&queue->sink->activity.queued, queue->size + queue->profiles_size);
+}
+
 /* Removes an item from the lists; the caller then owns it. The lock is held. */
 static void take_out(struct sink_queue *queue, struct item *item)
 {
@@ -107,7 +112,16 @@ static void take_out(struct sink_queue *queue, struct item *item)
 		queue->size -= block_cost(item->block);
 	else
 		queue->profiles_size -= item->snapshot->size;
+	note_size(queue);
 	pthread_cond_broadcast(&queue->changed);
+}
+
+/* Notes the end of a profile that the sink has accepted. */
+static void note_profile(struct instance *sink, const struct iaprof_profile *profile)
+{
+	pthread_mutex_lock(&sink->lock);
+	delivery_marks_add(&sink->marks, &sink->reported, profile->end);
+	pthread_mutex_unlock(&sink->lock);
 }
 
 static int consume(struct instance *sink, const struct item *item)
@@ -116,8 +130,12 @@ static int consume(struct instance *sink, const struct item *item)
 		int result = instance_finish(sink, NULL);
 		return result ? result : instance_outputs_check(sink);
 	}
-	if (item->snapshot)
-		return instance_profile(sink, &item->snapshot->profile);
+	if (item->snapshot) {
+		int result = instance_profile(sink, &item->snapshot->profile);
+		if (!result)
+			note_profile(sink, &item->snapshot->profile);
+		return result;
+	}
 	struct iaprof_batch batch = block_batch(item->block);
 	return instance_records(sink, &batch);
 }
@@ -126,8 +144,14 @@ static int consume(struct instance *sink, const struct item *item)
 static int call(struct sink_queue *queue, const struct item *item)
 {
 	queue->callback = !item ? "finish" : item->snapshot ? "profile" : "records";
+	struct sink_activity *activity = &queue->sink->activity;
+	uint64_t begin = clock_monotonic();
+	atomic_store(&activity->callback, queue->callback);
+	atomic_store(&activity->called_at, begin);
 	pthread_mutex_unlock(&queue->lock);
 	int result = consume(queue->sink, item);
+	atomic_store(&activity->called_at, 0);
+	atomic_fetch_add(&activity->busy, clock_monotonic() - begin);
 	pthread_mutex_lock(&queue->lock);
 	queue->callback = NULL;
 	queue->calls++;
@@ -216,6 +240,7 @@ static bool append(struct sink_queue *queue, struct block *block, struct snapsho
 		*(queue->last_profile ? &queue->last_profile->next_profile : &queue->first_profile) = item;
 		queue->last_profile = item;
 	}
+	note_size(queue);
 	pthread_cond_broadcast(&queue->changed);
 	return true;
 }
@@ -246,6 +271,7 @@ static void note_refused(struct sink_queue *queue, const struct block *block, bo
 		if (!keeps || refused_may_be(record)) {
 			refused_add(&queue->refused, record);
 			queue->dropped.records++;
+			atomic_fetch_add(&queue->sink->activity.dropped_records, 1);
 		}
 }
 
@@ -417,6 +443,7 @@ static void drop_waiting(struct sink_queue *queue)
 	struct item *waiting = queue->first, *next;
 	queue->first = queue->last = queue->first_profile = queue->last_profile = NULL;
 	queue->size = queue->profiles_size = 0;
+	note_size(queue);
 	bool keeps = kept && append(queue, kept, NULL);
 	block_release(kept);
 	for (struct item *item = waiting; item; item = next) {

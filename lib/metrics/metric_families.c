@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/saturating.h"
 
 /* Names of OpenTelemetry's semantic conventions where there are any: process, hw. */
@@ -24,6 +25,9 @@ enum family {
 	SINK_ITEMS,
 	SINK_WAITING_ITEMS,
 	SINK_STORED_BYTES,
+	SINK_PROFILE_AGE,
+	SINK_BUSY_TIME,
+	SINK_QUEUED_BYTES,
 	SAMPLES,
 	MATCHED,
 	SAMPLED_TIME,
@@ -77,6 +81,13 @@ static const struct metric_family families[] = {
 				 "Those that wait to be delivered, in memory or in the spool." },
 	[SINK_STORED_BYTES] = { "iaprof_sink_stored_bytes", "iaprof.sink.stored", "By", METRIC_SUM,
 				"Size of the files of a sink: its spool, or the ring." },
+	[SINK_PROFILE_AGE] = { "iaprof_sink_profile_age_seconds", "iaprof.sink.profile.age", "s", METRIC_GAUGE,
+			       "Time since the end of the newest profile that a sink has delivered, or since the run "
+			       "began." },
+	[SINK_BUSY_TIME] = { "iaprof_sink_busy_seconds_total", "iaprof.sink.busy.time", "s", METRIC_COUNTER,
+			     "Time for which a sink was in a callback." },
+	[SINK_QUEUED_BYTES] = { "iaprof_sink_queued_bytes", "iaprof.sink.queued", "By", METRIC_SUM,
+				"Size of records and profiles that wait for a sink." },
 	[SAMPLES] = { "iaprof_samples_total", "iaprof.samples", "{sample}", METRIC_COUNTER,
 		      "Samples, executions, calls or other events by value type." },
 	[MATCHED] = { "iaprof_matched_samples_total", "iaprof.samples.matched", "{sample}", METRIC_COUNTER,
@@ -174,6 +185,34 @@ static void visit_sink(const struct metric_visitor *visitor, enum family family,
 		visit(visitor, family, labels, integer(sink->counts[what]));
 }
 
+/* A time of a sink, ns. */
+static void visit_sink_time(const struct metric_visitor *visitor, enum family family, const struct metric_sink *sink,
+			    enum sink_count what, uint64_t time)
+{
+	const struct metric_label labels[] = { { "sink", sink->name.text }, { NULL, NULL } };
+	if (sink->is_known[what])
+		visit(visitor, family, labels, time_number(time));
+}
+
+/* The age of a profile is that at the time of the visit, so that it grows while nothing else changes. */
+static void visit_liveness(const struct metric_visitor *visitor, const struct metrics *metrics)
+{
+	uint64_t now = clock_read(CLOCK_REALTIME);
+	begin(visitor, SINK_PROFILE_AGE);
+	for (size_t i = 0; i < metrics->sinks.count && !metrics->recorded; i++) {
+		uint64_t end = metrics->sinks.items[i].counts[SINK_PROFILE_END];
+		visit_sink_time(visitor, SINK_PROFILE_AGE, &metrics->sinks.items[i], SINK_PROFILE_END,
+				now > end ? now - end : 0);
+	}
+	begin(visitor, SINK_BUSY_TIME);
+	for (size_t i = 0; i < metrics->sinks.count; i++)
+		visit_sink_time(visitor, SINK_BUSY_TIME, &metrics->sinks.items[i], SINK_BUSY,
+				metrics->sinks.items[i].counts[SINK_BUSY]);
+	begin(visitor, SINK_QUEUED_BYTES);
+	for (size_t i = 0; i < metrics->sinks.count; i++)
+		visit_sink(visitor, SINK_QUEUED_BYTES, &metrics->sinks.items[i], SINK_QUEUED, NULL);
+}
+
 static void visit_sinks(const struct metric_visitor *visitor, const struct metrics *metrics)
 {
 	begin(visitor, SINK_ITEMS);
@@ -188,6 +227,7 @@ static void visit_sinks(const struct metric_visitor *visitor, const struct metri
 	begin(visitor, SINK_STORED_BYTES);
 	for (size_t i = 0; i < metrics->sinks.count; i++)
 		visit_sink(visitor, SINK_STORED_BYTES, &metrics->sinks.items[i], SINK_STORED, NULL);
+	visit_liveness(visitor, metrics);
 }
 
 static void visit_samples(const struct metric_visitor *visitor, const struct metrics *metrics)

@@ -95,7 +95,17 @@ struct metric_reading {
 enum core_reading { CORE_BUDGET, CORE_USE, CORE_RATE, CORE_READING_COUNT };
 
 /* What became of the items of a sink. */
-enum sink_count { SINK_DELIVERED, SINK_REFUSED, SINK_DROPPED, SINK_WAITING, SINK_STORED, SINK_COUNT_COUNT };
+enum sink_count {
+	SINK_DELIVERED,
+	SINK_REFUSED,
+	SINK_DROPPED,
+	SINK_WAITING,
+	SINK_STORED,
+	SINK_PROFILE_END, /* CLOCK_REALTIME ns */
+	SINK_BUSY,        /* ns */
+	SINK_QUEUED,
+	SINK_COUNT_COUNT
+};
 
 struct metric_sink {
 	struct label_text name;

@@ -221,11 +221,12 @@ static uint32_t core_reading_of(uint16_t source, const char *name)
 /* As core_reading_of(), of what became of the items of a sink. */
 static uint32_t sink_count_of(uint16_t source, const char *name)
 {
-	static const char *const names[SINK_COUNT_COUNT] = { [SINK_DELIVERED] = "sink-delivered",
-							     [SINK_REFUSED] = "sink-refused",
-							     [SINK_DROPPED] = "sink-dropped",
-							     [SINK_WAITING] = "sink-waiting",
-							     [SINK_STORED] = "sink-stored" };
+	static const char *const names[SINK_COUNT_COUNT] = {
+		[SINK_DELIVERED] = "sink-delivered", [SINK_REFUSED] = "sink-refused",
+		[SINK_DROPPED] = "sink-dropped",     [SINK_WAITING] = "sink-waiting",
+		[SINK_STORED] = "sink-stored",       [SINK_PROFILE_END] = "sink-profile-end",
+		[SINK_BUSY] = "sink-busy",           [SINK_QUEUED] = "sink-queued"
+	};
 	uint32_t which = 0;
 	while (which < SINK_COUNT_COUNT && (source || strcmp(name, names[which]) != 0))
 		which++;

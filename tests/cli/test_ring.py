@@ -90,7 +90,7 @@ def ring_is_complete():
     written, found = counts('run.csv'), replayed('kept')
     equal(found, written, 'replayed')
     require(turns(found) > 4, f'{found}')
-    lost = int(re.search(r'known loss: (\d+)', outcome.err)[1])
+    lost = int(re.search(r'lost: known-source: known loss: (\d+)', outcome.err)[1])
     again = iaprof('--replay', 'kept', '-o', 'again.folded')
     equal(int(re.search(r'known loss: (\d+)', again.err)[1]), lost, 'known loss')
 
