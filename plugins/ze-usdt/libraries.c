@@ -15,6 +15,7 @@
 #include "libraries.h"
 #include "probes.h"
 #include "ze-usdt.h"
+#include "bpf/link_holds.h"
 #include "bpf/support.h"
 
 /* Limit on queued files, above the number on a busy machine; each takes about a hundred bytes until it is parsed. */
@@ -37,6 +38,7 @@ int libraries_init(struct libraries *libraries, const struct iaprof_host *host, 
 	libraries->host = host;
 	libraries->warnings = warnings;
 	libraries->pause = ASK_PAUSE_MIN;
+	user_accounts_init(&libraries->owners);
 	return mapped_file_queue_init(&libraries->queue, QUEUED_MAX);
 }
 
@@ -180,6 +182,19 @@ static int probes_attach(const struct libraries *libraries, struct library *libr
 	return result ? result : announcements_attach(libraries, library, provider);
 }
 
+/* Returns whether there is room for another file of this owner. */
+static bool has_room(struct libraries *libraries, uint32_t owner)
+{
+	return user_accounts_trust(&libraries->owners, owner) ||
+	       user_accounts_take(&libraries->owners, owner, 1, LIBRARIES_USER_MAX, LIBRARIES_OTHERS_MAX);
+}
+
+static void give_back(struct libraries *libraries, uint32_t owner)
+{
+	if (!user_accounts_trust(&libraries->owners, owner))
+		user_accounts_give_back(&libraries->owners, owner, 1);
+}
+
 /* Returns 0 even if there is nothing to attach to. */
 static int file_add(struct libraries *libraries, int descriptor, const struct stat *status, const char **reason)
 {
@@ -191,10 +206,15 @@ static int file_add(struct libraries *libraries, int descriptor, const struct st
 	*reason = "too many files have such probes";
 	if (libraries->count == LIBRARIES_MAX)
 		return -E2BIG;
+	*reason = "too many files of its owner have such probes";
+	if (!has_room(libraries, status->st_uid))
+		return -E2BIG;
 	*reason = "its owner could change it meanwhile: somebody has it open for writing, or its file system has no "
 		  "leases";
-	if (!lease_take(descriptor, status))
+	if (!lease_take(descriptor, status)) {
+		give_back(libraries, status->st_uid);
 		return -ETXTBSY;
+	}
 	struct library library = { .file = { .descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .status = *status } };
 	int result = 0;
 	/* Check again: before the lease, the notes may have been different. */
@@ -243,6 +263,8 @@ static void link_remove(struct bpf_link **link)
 
 void libraries_end(struct libraries *libraries)
 {
+	struct link_holds holds;
+	link_holds_take(&holds);
 	for (uint32_t i = 0; i < libraries->count; i++) {
 		struct library *library = &libraries->items[i];
 		bool is_raised = library->links[PROVIDER_COMPILE_KERNEL_AGAIN] != NULL;
@@ -250,6 +272,7 @@ void libraries_end(struct libraries *libraries)
 		if (library->has_counts)
 			flock(library->file.descriptor, LOCK_UN);
 	}
+	link_holds_close(&holds);
 }
 
 /* Returns whether the semaphore has to be raised, or lowered to be raised once more, or has been raised long enough. */
@@ -368,13 +391,17 @@ bool libraries_search(struct libraries *libraries)
 
 void libraries_free(struct libraries *libraries)
 {
+	struct link_holds holds;
 	if (!libraries->host)
 		return;
+	link_holds_take(&holds);
 	for (uint32_t i = 0; i < libraries->count; i++) {
 		for (int j = 0; j < PROVIDER_PROBE_COUNT; j++)
 			bpf_link__destroy(libraries->items[i].links[j]);
 		if (libraries->items[i].file.descriptor >= 0)
 			close(libraries->items[i].file.descriptor);
 	}
+	link_holds_close(&holds);
+	user_accounts_free(&libraries->owners);
 	mapped_file_queue_free(&libraries->queue);
 }

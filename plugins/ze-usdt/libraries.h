@@ -9,9 +9,16 @@
 #include "usdt_provider.h"
 #include "process/mapped_file_queue.h"
 #include "process/process_file.h"
+#include "process/user_accounts.h"
 
 /* Each has up to PROVIDER_SITES_MAX sites of a probe; the BPF object has room for 1,024 specifications. */
 #define LIBRARIES_MAX 128u
+/*
+ * Parts of the limit, by the owner of a file: what one untrusted user may use, and all of them together. Attaching to a
+ * file and detaching from it take half a second.
+ */
+#define LIBRARIES_USER_MAX 4u
+#define LIBRARIES_OTHERS_MAX 32u
 
 struct library {
 	struct process_file file;                     /* identifies the file across devices */
@@ -31,7 +38,8 @@ struct libraries {
 	bool has_begun; /* libraries_begin() was called: files are attached to when they are found */
 	struct library items[LIBRARIES_MAX];
 	uint32_t count;
-	uint64_t failed; /* files with probes that could not be attached to */
+	struct user_accounts owners; /* amount: libraries */
+	uint64_t failed;             /* files with probes that could not be attached to */
 
 	uint64_t pause; /* between two changes of is_asking because of missed modules; doubles */
 

@@ -50,5 +50,26 @@ def mount_namespaces():
         run.requires(run.is_cut_short() or named, f'no names in the container: {found[:3]}').judge()
 
 
+TRACER = os.path.join(os.path.dirname(attack.PROGRAM), 'plugins/ze-usdt/libiaprof-ze-tracer.so')
+# More than the limit on files of all users.
+PROBED_COUNT = 130
+
+
+def needs_tracer():
+    if not os.path.exists(TRACER):
+        raise Skip('the tracer of ze-usdt is not built')
+
+
+@case('files in memory with probes, to which iaprof attaches', needs=[*attack.needs(), needs_tracer])
+def probed_memfds():
+    with attack.Programs() as programs:
+        binary = attack.user_program('probed_memfds', os.path.join(attack.PROGRAMS, 'probed_memfds'))
+        library = attack.user_program('tracer', TRACER)
+        programs.start(binary, str(PROBED_COUNT), library, ready=True)
+        run = attack.attacked(programs, '-s', 'cpu-stack', '-s', 'ze-usdt:tracer=no', seconds=SECONDS,
+                              refused=['probes of /memfd:probed'])
+        run.requires('too many files of its owner have such probes' in run.err, 'no message of the share').judge()
+
+
 if __name__ == '__main__':
     main()
