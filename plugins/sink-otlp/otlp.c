@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sink otlp: sends profiles to an OpenTelemetry Collector, or another receiver of OTLP profiles over HTTP. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <iaprof/plugin.h>
@@ -23,6 +24,7 @@ struct otlp {
 
 	struct otlp_exporter exporter;
 	struct resources resources;
+	bool has_refused; /* that attributes of processes are not sent was reported */
 };
 
 static const struct iaprof_option options[] = {
@@ -86,10 +88,24 @@ static bool send_request(void *context, struct text *message, uint32_t count)
 	return otlp_exporter_send(target->exporter, target->host, message, count) == 0;
 }
 
+/* Reports once that attributes which processes choose are beyond the limit of their user. */
+static void report_refused(const struct iaprof_host *host, struct otlp *otlp)
+{
+	uint32_t user = 0;
+	if (otlp->has_refused || !user_accounts_refused(&otlp->resources.users, &user))
+		return;
+	otlp->has_refused = true;
+	host->log(host, IAPROF_LOG_WARNING,
+		  "service attributes of processes of user %" PRIu32
+		  " are omitted: more than %u different resources of a user",
+		  user, RESOURCES_USER_MAX);
+}
+
 static int otlp_profile(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile)
 {
 	struct otlp *otlp = instance;
 	struct delivery_target target = { &otlp->exporter, host };
+	report_refused(host, otlp);
 	if (message_make(profile, &otlp->resources, &otlp->message, send_request, &target))
 		return 0;
 	return host->fail(host, ENOMEM, "out of memory for %zu stacks", profile->value_count);

@@ -13,8 +13,6 @@
 #include "process/small_file.h"
 #include "process_context.h"
 
-/* Limit on different resources. */
-#define RESOURCES_MAX 1024u
 /* Longest interval between lookups of a process without a service, in profiles. */
 #define PAUSE_MAX 64u
 
@@ -51,44 +49,142 @@ static bool add_environment(struct resource *resource, uint32_t pid)
 	       (!attributes || resource_add_list(resource, attributes));
 }
 
-/* Returns the index of a resource, whose attributes it takes over. */
-static uint32_t find_or_add(struct resources *resources, struct resource *resource)
+/* Returns the effective user of a process, who may hide it from stat(); UINT32_MAX: it has ended. */
+static uint32_t user_of(uint32_t pid)
+{
+	char path[64];
+	CLEANUP_FREE char *status = NULL;
+	uint32_t user;
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/status", pid);
+	const char *line = small_file_read(path, &status) ? strstr(status, "\nUid:") : NULL;
+	return line && sscanf(line, "\nUid: %*u %" SCNu32, &user) == 1 ? user : UINT32_MAX;
+}
+
+static void append_key(struct text *key, const struct resource *resource)
+{
+	for (size_t i = 0; i < resource->attributes.count; i++)
+		text_append_format(key, "%s%c%s%c", resource->attributes.items[i].key, 0,
+				   resource->attributes.items[i].value, 0);
+}
+
+/* Charges a new resource to a user. Returns false if there is no room for it. */
+static bool charge(struct resources *resources, uint32_t user)
+{
+	if (resources->items.count >= RESOURCES_MAX)
+		return false;
+	if (user_accounts_trust(&resources->users, user) ||
+	    user_accounts_take(&resources->users, user, 1, RESOURCES_USER_MAX, RESOURCES_OTHERS_MAX))
+		return true;
+	struct user_account *account = user_accounts_find(&resources->users, user);
+	if (account)
+		account->refused++;
+	return false;
+}
+
+static void give_back(struct resources *resources, uint32_t user)
+{
+	if (!user_accounts_trust(&resources->users, user))
+		user_accounts_give_back(&resources->users, user, 1);
+}
+
+static bool append_item(struct resources *resources, const struct resource *resource, uint32_t user)
+{
+	if (!array_reserve(&resources->items, resources->items.count + 1) || !array_push(&resources->owners, user))
+		return false;
+	resources->items.items[resources->items.count++] = *resource;
+	return true;
+}
+
+/* Finds or adds a resource, whose attributes it takes over, and sets *index. Returns false if there is no room. */
+static bool find_or_add(struct resources *resources, struct resource *resource, uint32_t user, uint32_t *index)
 {
 	struct text key = { 0 };
-	bool is_new = false, kept = false;
-	for (size_t i = 0; i < resource->attributes.count; i++)
-		text_append_format(&key, "%s%c%s%c", resource->attributes.items[i].key, 0,
-				   resource->attributes.items[i].value, 0);
-	uint32_t id = string_table_find(&resources->keys, key.data ? key.data : "", key.size);
-	if (!id && !key.failed && resources->items.count < RESOURCES_MAX)
-		id = string_table_add(&resources->keys, key.data ? key.data : "", key.size, &is_new);
-	if (is_new)
-		kept = array_push(&resources->items, *resource);
+	bool is_new = false;
+	append_key(&key, resource);
+	const char *bytes = key.data ? key.data : "";
+	uint32_t id = string_table_find(&resources->keys, bytes, key.size);
+	if (!id && !key.failed && charge(resources, user)) {
+		id = string_table_add(&resources->keys, bytes, key.size, &is_new);
+		/* An id without an item is not used. */
+		if (!is_new || !append_item(resources, resource, user)) {
+			give_back(resources, user);
+			is_new = false;
+		}
+	}
 	text_free(&key);
-	if (!kept)
+	if (!is_new)
 		resource_free(resource);
-	return id && id <= resources->items.count ? id - 1 : 0;
+	*index = id && id <= resources->items.count ? id - 1 : 0;
+	return id;
 }
 
 static uint32_t read_resource(struct resources *resources, uint32_t pid, bool *has_service)
 {
-	struct resource resource = { 0 };
+	struct resource resource = { 0 }, container = { 0 };
+	uint32_t user = user_of(pid), index;
 	/*
 	 * Parts for which there is no memory are omitted. Attributes that a process publishes at run time take
 	 * precedence over its environment.
 	 */
 	(void)(add_container(&resource, pid) && process_context_add(&resource, pid) && add_environment(&resource, pid));
 	*has_service = resource_has(&resource, "service.name");
-	return find_or_add(resources, &resource);
+	if (find_or_add(resources, &resource, user, &index))
+		return index;
+	/* Root names containers. */
+	(void)add_container(&container, pid);
+	find_or_add(resources, &container, 0, &index);
+	return index;
+}
+
+/* Replaces the table by one without the resources that no process has. */
+static void compact(struct resources *resources)
+{
+	struct resources kept = { 0 };
+	CLEANUP_FREE uint32_t *places = calloc(resources->items.count, sizeof *places);
+	bool good = places && array_reserve(&kept.items, resources->items.count) &&
+		    array_reserve(&kept.owners, resources->items.count);
+	for (size_t i = 0; good && i < resources->processes.count; i++)
+		places[resources->processes.items[i].resource] = 1;
+	for (size_t i = 0; good && i < resources->items.count; i++) {
+		struct text key = { 0 };
+		bool is_new = false;
+		if (i && !places[i])
+			continue;
+		append_key(&key, &resources->items.items[i]);
+		good = !key.failed && string_table_add(&kept.keys, key.data ? key.data : "", key.size, &is_new) &&
+		       is_new;
+		text_free(&key);
+		places[i] = (uint32_t)kept.items.count + 1;
+		kept.owners.items[kept.owners.count++] = resources->owners.items[i];
+		kept.items.items[kept.items.count++] = resources->items.items[i];
+	}
+	for (size_t i = 0; good && i < resources->processes.count; i++)
+		resources->processes.items[i].resource = places[resources->processes.items[i].resource] - 1;
+	for (size_t i = 0; good && i < resources->items.count; i++) {
+		if (i && !places[i]) {
+			give_back(resources, resources->owners.items[i]);
+			resource_free(&resources->items.items[i]);
+		}
+	}
+	string_table_free(good ? &resources->keys : &kept.keys);
+	free(good ? resources->items.items : kept.items.items);
+	free(good ? resources->owners.items : kept.owners.items);
+	if (!good)
+		return;
+	resources->keys = kept.keys;
+	memcpy(&resources->items, &kept.items, sizeof kept.items);
+	memcpy(&resources->owners, &kept.owners, sizeof kept.owners);
 }
 
 bool resources_init(struct resources *resources, const char *attributes, bool recorded)
 {
+	uint32_t first = 1;
 	*resources = (struct resources){ .recorded = recorded };
+	user_accounts_init(&resources->users);
 	/* The user's attributes of the machine apply to all its processes. */
 	return (!attributes || resource_add_list(&resources->machine, attributes)) &&
 	       (recorded || resource_add_machine(&resources->machine)) &&
-	       find_or_add(resources, &(struct resource){ 0 }) == 0 && resources->items.count == 1;
+	       find_or_add(resources, &(struct resource){ 0 }, 0, &first) && first == 0 && resources->items.count == 1;
 }
 
 void resources_free(struct resources *resources)
@@ -97,6 +193,8 @@ void resources_free(struct resources *resources)
 	for (size_t i = 0; i < resources->items.count; i++)
 		resource_free(&resources->items.items[i]);
 	array_free(&resources->items);
+	array_free(&resources->owners);
+	user_accounts_free(&resources->users);
 	string_table_free(&resources->keys);
 	array_free(&resources->processes);
 	hash_index_free(&resources->process_index);
@@ -109,6 +207,9 @@ void resources_begin(struct resources *resources)
 	for (size_t i = 0; i < resources->processes.count; i++)
 		if (resources->processes.items[i].seen == resources->profile)
 			resources->processes.items[kept++] = resources->processes.items[i];
+	resources->processes.count = kept;
+	if (resources->items.count > RESOURCES_MAX / 2)
+		compact(resources);
 	resources->processes.count = 0;
 	for (size_t i = 0; i < kept; i++) {
 		const struct resource_process process = resources->processes.items[i];

@@ -2,9 +2,13 @@
 /* Resource attributes of processes in sink otlp: containers and pods by their cgroups, and attributes that are given.
  */
 #include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "process_context.h"
@@ -131,7 +135,8 @@ static uint8_t *publish(const char *service)
 
 static const char *own_service(struct resources *resources)
 {
-	const struct resource *resource = &resources->items.items[resources_of_process(resources, (uint32_t)getpid())];
+	uint32_t index = resources_of_process(resources, (uint32_t)getpid());
+	const struct resource *resource = &resources->items.items[index];
 	for (size_t i = 0; i < resource->attributes.count; i++)
 		if (strcmp(resource->attributes.items[i].key, "service.name") == 0)
 			return resource->attributes.items[i].value;
@@ -165,6 +170,82 @@ TEST(a_process_publishes_its_service_when_it_likes)
 		resources_free(&resources);
 	}
 	munmap(page, 8192);
+}
+
+/* Services that no process has any more make room for others. */
+TEST(resources_without_processes_are_forgotten)
+{
+	struct resources resources;
+	struct iaprof_record_process record = { .header = { .type = IAPROF_RECORD_PROCESS },
+						.pid = (uint32_t)getpid(),
+						.event = IAPROF_PROCESS_EXEC };
+	ck_assert(resources_init(&resources, NULL, false));
+	for (unsigned i = 0; i < 2 * RESOURCES_MAX; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "service-%u", i);
+		uint8_t *page = publish(name);
+		resources_begin(&resources);
+		resources_take(&resources, &record.header);
+		ck_assert_str_eq(own_service(&resources), name);
+		ck_assert_uint_le(resources.items.count, RESOURCES_MAX / 2 + 1);
+		ck_assert_uint_eq(resources.items.count, resources.owners.count);
+		munmap(page, 8192);
+	}
+	resources_free(&resources);
+}
+
+#define STRANGER 61234
+
+/* Starts a program of a user with a service name, which sleeps. */
+static pid_t start_service(uid_t user, unsigned number)
+{
+	int begun[2];
+	char name[64], byte;
+	ck_assert_int_eq(pipe2(begun, O_CLOEXEC), 0);
+	pid_t child = fork();
+	if (!child) {
+		snprintf(name, sizeof name, "OTEL_SERVICE_NAME=service-%u-%u", user, number);
+		if (!setuid(user))
+			execle("/bin/sleep", "sleep", "1000", NULL, (char *[]){ name, NULL });
+		_exit(1);
+	}
+	close(begun[1]);
+	/* exec closes the other end. */
+	ck_assert_int_eq(read(begun[0], &byte, 1), 0);
+	close(begun[0]);
+	return child;
+}
+
+static bool has_service(struct resources *resources, pid_t pid)
+{
+	uint32_t index = resources_of_process(resources, (uint32_t)pid);
+	return resource_has(&resources->items.items[index], "service.name");
+}
+
+TEST(a_user_has_a_share_of_the_resources)
+{
+	enum { COUNT = RESOURCES_USER_MAX + 2 };
+	struct resources resources;
+	pid_t children[COUNT + 2];
+	uint32_t user = 0;
+	if (geteuid() != 0)
+		return;
+	ck_assert(resources_init(&resources, NULL, false));
+	for (unsigned i = 0; i < COUNT; i++) {
+		children[i] = start_service(STRANGER, i);
+		ck_assert_int_eq(has_service(&resources, children[i]), i < RESOURCES_USER_MAX);
+	}
+	ck_assert_uint_eq(user_accounts_refused(&resources.users, &user), COUNT - RESOURCES_USER_MAX);
+	ck_assert_uint_eq(user, STRANGER);
+	children[COUNT] = start_service(STRANGER + 1, 0);
+	children[COUNT + 1] = start_service(0, 0);
+	ck_assert(has_service(&resources, children[COUNT]));
+	ck_assert(has_service(&resources, children[COUNT + 1]));
+	for (size_t i = 0; i < COUNT + 2; i++) {
+		kill(children[i], SIGKILL);
+		waitpid(children[i], NULL, 0);
+	}
+	resources_free(&resources);
 }
 
 TEST(contexts_that_are_none_do_no_harm)
