@@ -20,6 +20,11 @@
 #define IMAGE_SIZE_MAX (UINT64_C(256) << 20)
 #define CACHE_BYTES_MAX (UINT64_C(1) << 30)
 #define CACHE_COUNT_MAX 1024u
+/* Parts of the size: what one untrusted user may use, and all of them together. A small image counts as this much. */
+#define CACHE_USER_MAX (UINT64_C(256) << 20)
+#define CACHE_OTHERS_MAX (UINT64_C(512) << 20)
+#define IMAGE_COST_MIN (UINT64_C(1) << 20)
+
 int device_images_init(struct device_images *cache)
 {
 	struct rlimit limit;
@@ -28,12 +33,30 @@ int device_images_init(struct device_images *cache)
 	cache->capacity = CACHE_COUNT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 2 < cache->capacity)
 		cache->capacity = limit.rlim_cur / 2;
+	user_accounts_init(&cache->users);
 	cache->items = calloc(cache->capacity ? cache->capacity : 1, sizeof *cache->items);
 	return cache->items ? 0 : -ENOMEM;
 }
 
+/* Charges an image to its user. Returns false if there is no room for it. */
+static bool charge(struct device_images *cache, struct device_image *image)
+{
+	image->charged = image->size > IMAGE_COST_MIN ? image->size : IMAGE_COST_MIN;
+	if (user_accounts_trust(&cache->users, image->user))
+		image->charged = 0;
+	return !image->charged ||
+	       user_accounts_take(&cache->users, image->user, image->charged, CACHE_USER_MAX, CACHE_OTHERS_MAX);
+}
+
+static void give_back(struct device_images *cache, const struct device_image *image)
+{
+	if (image->charged)
+		user_accounts_give_back(&cache->users, image->user, image->charged);
+}
+
 static void image_close(struct device_images *cache, size_t index)
 {
+	give_back(cache, &cache->items[index]);
 	cache->bytes -= cache->items[index].size;
 	close(cache->items[index].descriptor);
 	cache->items[index] = cache->items[--cache->count];
@@ -57,6 +80,7 @@ void device_images_free(struct device_images *cache)
 	while (cache->count)
 		image_close(cache, 0);
 	free(cache->items);
+	user_accounts_free(&cache->users);
 	image_file_cleanup_free(&cache->cleanup);
 }
 
@@ -80,13 +104,14 @@ static bool images_are_equal(const struct device_image *left, const struct devic
 	return equal;
 }
 
-/* Adds a copy to the cache, which then owns it, or returns the identical image already there. */
+/* Adds a copy, which is charged, to the cache, which then owns it, or returns the identical image already there. */
 static const struct device_image *cache_put(struct device_images *cache, struct device_image *copy)
 {
 	for (size_t i = 0; i < cache->count; i++) {
 		struct device_image *known = &cache->items[i];
 		if (images_are_equal(known, copy)) {
 			close(copy->descriptor);
+			give_back(cache, copy);
 			known->last_used = copy->last_used;
 			return known;
 		}
@@ -146,6 +171,20 @@ static const char *open_error(int error)
 	}
 }
 
+static bool has_room(const struct device_images *cache, uint64_t size)
+{
+	return cache->count < cache->capacity && cache->bytes + size <= CACHE_BYTES_MAX;
+}
+
+/* Charges an image to its user, if need be after images that are not needed any more are closed. */
+static bool room_make(struct device_images *cache, struct device_image *image)
+{
+	if (has_room(cache, image->size) && charge(cache, image))
+		return true;
+	cache_expire(cache, image->last_used, KEEP_TIME_LEAST);
+	return has_room(cache, image->size) && charge(cache, image);
+}
+
 const struct device_image *device_images_read(struct device_images *cache, const struct announced_image *claim,
 					      uint64_t now, const char **reason)
 {
@@ -159,14 +198,14 @@ const struct device_image *device_images_read(struct device_images *cache, const
 	*reason = file_refuse(&status, claim);
 	if (*reason)
 		return NULL;
-	if (cache->count == cache->capacity || cache->bytes + (uint64_t)status.st_size > CACHE_BYTES_MAX)
-		cache_expire(cache, now, KEEP_TIME_LEAST);
-	struct device_image copy = { .size = (uint64_t)status.st_size, .last_used = now };
+	struct device_image copy = { .size = (uint64_t)status.st_size, .user = claim->user, .last_used = now };
 	const struct device_image *image = NULL;
-	if (cache->count == cache->capacity || cache->bytes + copy.size > CACHE_BYTES_MAX)
-		*reason = "too many images came at once";
+	if (!room_make(cache, &copy))
+		*reason = "too many images of its user, or of all users, came at once";
 	else if (image_copy(descriptor, &copy, reason))
 		image = cache_put(cache, &copy);
+	else
+		give_back(cache, &copy);
 	image_file_cleanup_add(&cache->cleanup, descriptor, STEAL_DESCRIPTOR(folder), claim->path, &status, now);
 	return image;
 }

@@ -9,21 +9,25 @@
 #include <stdint.h>
 #include "code_range.h"
 #include "image_file_cleanup.h"
+#include "process/user_accounts.h"
 
 struct device_image {
 	uint64_t hash;
 	uint64_t size;
 	uint64_t last_used;
 	struct code_range range;
-	int descriptor; /* its path is /proc/self/fd/NUMBER */
+	uint32_t user;    /* who announced it first */
+	uint64_t charged; /* to that user, bytes */
+	int descriptor;   /* its path is /proc/self/fd/NUMBER */
 };
 
 /* Initialise with {0} and device_images_init(). */
 struct device_images {
 	struct device_image *items;
 	size_t count;
-	size_t capacity; /* maximum count */
-	uint64_t bytes;  /* total size */
+	size_t capacity;            /* maximum count */
+	uint64_t bytes;             /* total size */
+	struct user_accounts users; /* amount: what is charged */
 	struct image_file_cleanup cleanup;
 };
 
