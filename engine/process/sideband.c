@@ -3,6 +3,8 @@
 #include "process/sideband.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +36,10 @@
 #define PERF_RECORD_SIZE_MAX 65536u
 #define SIDEBAND_RECORD_SIZE_MAX 8192u
 
+/* Number of events in full ring buffers whose users are looked up to find who caused most of them. */
+#define FLOOD_EVENTS 512u
+#define FLOOD_UNKNOWN UINT32_MAX
+
 static const char lost_reason[] = "process events (perf ring full)";
 static const char lost_reason_cpu[] = "process events (CPU came online)";
 static const char lost_reason_paused[] = "process events (CPU budget)";
@@ -62,6 +68,7 @@ struct sideband {
 	struct live_processes live;
 	struct user_accounts users; /* for scans of /proc */
 	uint64_t scanned;           /* time of the last scan of /proc */
+	uint32_t flood_user;        /* untrusted user of most events when a ring was full last; FLOOD_UNKNOWN */
 	bool needs_scan;            /* events were lost since then */
 	bool is_paused;
 	unsigned char scratch[PERF_RECORD_SIZE_MAX];
@@ -93,6 +100,7 @@ struct sideband *sideband_new(const struct sideband_output *output, const uint32
 	}
 	sideband->writer.output = *output;
 	sideband->children = pid_count && children;
+	sideband->flood_user = FLOOD_UNKNOWN;
 	user_accounts_init(&sideband->users);
 	text_budget_init(&sideband->texts);
 	sideband->writer.texts = &sideband->texts;
@@ -328,7 +336,13 @@ static void names_report(struct sideband *sideband, uint64_t now)
 
 static void lost_add(struct sideband *sideband, uint64_t begin, uint64_t count)
 {
-	sideband->writer.output.lost(sideband->writer.output.context, lost_reason, begin, count);
+	char reason[sizeof lost_reason + 64];
+	if (sideband->flood_user == FLOOD_UNKNOWN)
+		strcpy(reason, lost_reason);
+	else
+		snprintf(reason, sizeof reason, "%.*s: most are of user %" PRIu32 ")", (int)sizeof lost_reason - 2,
+			 lost_reason, sideband->flood_user);
+	sideband->writer.output.lost(sideband->writer.output.context, reason, begin, count);
 	sideband->needs_scan = true;
 }
 
@@ -400,6 +414,35 @@ static int ring_list(struct sideband *sideband, uint32_t number, uint64_t now, u
 	}
 	*end = position;
 	return 0;
+}
+
+/* Returns whether a ring buffer had no room for the largest record, so that events may be lost. */
+static bool is_full(const struct sideband_ring *ring, uint64_t end)
+{
+	return end - ring->tail + SIDEBAND_RECORD_SIZE_MAX > ring->size;
+}
+
+static uint32_t waiting_user(struct sideband *sideband, const struct waiting *waiting)
+{
+	const struct sideband_ring *ring = &sideband->rings.rings.items[waiting->ring];
+	const void *bytes = sideband_ring_bytes(ring, waiting->position, waiting->size, sideband->scratch);
+	return text_budget_user(&sideband->texts, sideband_event_process(bytes, waiting->size));
+}
+
+/* Finds the user of most of the events that wait: by a majority vote, which a count confirms. */
+static void flood_find(struct sideband *sideband)
+{
+	size_t step = sideband->waiting.count / FLOOD_EVENTS + 1, lead = 0, count = 0, all = 0;
+	uint32_t candidate = FLOOD_UNKNOWN;
+	for (size_t i = 0; i < sideband->waiting.count; i += step) {
+		uint32_t user = waiting_user(sideband, &sideband->waiting.items[i]);
+		candidate = lead ? candidate : user;
+		lead += user == candidate ? 1 : -(size_t)1;
+	}
+	for (size_t i = 0; i < sideband->waiting.count; i += step, all++)
+		count += waiting_user(sideband, &sideband->waiting.items[i]) == candidate;
+	bool is_flood = count > all / 2 && !user_accounts_trust(&sideband->users, candidate);
+	sideband->flood_user = is_flood ? candidate : FLOOD_UNKNOWN;
 }
 
 static int waiting_compare(const void *left, const void *right)
@@ -544,6 +587,11 @@ int sideband_drain(struct sideband *sideband)
 		result = ring_list(sideband, i, now, &ends[i]);
 	if (result)
 		return result;
+	for (uint32_t i = 0; i < ring_count; i++)
+		if (is_full(&sideband->rings.rings.items[i], ends[i])) {
+			flood_find(sideband);
+			break;
+		}
 	if (sideband->waiting.count)
 		qsort(sideband->waiting.items, sideband->waiting.count, sizeof *sideband->waiting.items,
 		      waiting_compare);
@@ -561,7 +609,7 @@ int sideband_drain(struct sideband *sideband)
 	for (size_t i = 0; i < ring_count; i++) {
 		struct sideband_ring *ring = &sideband->rings.rings.items[i];
 		/* Asks for losses only if the ring buffer had no room for the largest record. */
-		bool was_full = ends[i] - ring->tail + SIDEBAND_RECORD_SIZE_MAX > ring->size;
+		bool was_full = is_full(ring, ends[i]);
 		sideband_ring_consume(ring, ends[i]);
 		uint64_t lost = was_full ? sideband_ring_lost_silently(ring) : 0;
 		if (lost)

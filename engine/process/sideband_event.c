@@ -55,6 +55,13 @@ size_t sideband_event_size(const void *bytes, size_t size)
 	return header.size;
 }
 
+uint32_t sideband_event_process(const void *bytes, size_t size)
+{
+	struct sample_trailer trailer;
+	memcpy(&trailer, (const char *)bytes + size - sizeof trailer, sizeof trailer);
+	return trailer.pid;
+}
+
 uint64_t sideband_event_time(const void *bytes, size_t size)
 {
 	struct sample_trailer trailer;

@@ -44,6 +44,9 @@ size_t sideband_event_size(const void *bytes, size_t size);
 /* Returns the time of a record of sideband_event_size() bytes. */
 uint64_t sideband_event_time(const void *bytes, size_t size);
 
+/* Returns the process that caused a record of sideband_event_size() bytes. */
+uint32_t sideband_event_process(const void *bytes, size_t size);
+
 /* Decodes a record of sideband_event_size() bytes. Returns false if it is too short for its type. */
 bool sideband_event_decode(const void *bytes, size_t size, struct sideband_event *event);
 

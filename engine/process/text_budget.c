@@ -32,7 +32,7 @@ static bool is_known(const struct text_budget *budget, uint64_t hash)
 	return false;
 }
 
-static uint32_t user_of(struct text_budget *budget, uint32_t pid)
+uint32_t text_budget_user(struct text_budget *budget, uint32_t pid)
 {
 	size_t place = pid % TEXT_BUDGET_RECENT;
 	if (budget->recent[place].pid != pid) {
@@ -54,7 +54,7 @@ bool text_budget_allows(struct text_budget *budget, uint32_t pid, const char *te
 	uint64_t hash = hash_bytes(text, length);
 	if (is_known(budget, hash))
 		return true;
-	if (!charge_user(budget, user_of(budget, pid), length + TEXT_OVERHEAD)) {
+	if (!charge_user(budget, text_budget_user(budget, pid), length + TEXT_OVERHEAD)) {
 		budget->refused++;
 		return false;
 	}

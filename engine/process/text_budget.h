@@ -36,6 +36,8 @@ void text_budget_free(struct text_budget *budget);
 
 /* Returns whether a text that a process chose may be stored: it is known, or within its user's limit. */
 bool text_budget_allows(struct text_budget *budget, uint32_t pid, const char *text, size_t length);
+/* Returns the user of a process; UINT32_MAX: it has ended. */
+uint32_t text_budget_user(struct text_budget *budget, uint32_t pid);
 /* Forgets the texts so far, for runs without end, in which they are released after a while. */
 void text_budget_begin_period(struct text_budget *budget);
 /* Clears the cache of users: processes may have changed their users. */

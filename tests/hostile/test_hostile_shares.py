@@ -50,6 +50,23 @@ def mount_namespaces():
         run.requires(run.is_cut_short() or named, f'no names in the container: {found[:3]}').judge()
 
 
+# One for each CPU that the run can use.
+STORM_COUNT = os.cpu_count()
+
+
+@case('events of processes that rename themselves without pause', 'renames', needs=attack.needs())
+@case('events of processes that map a file with a long path without pause', 'mappings', needs=attack.needs())
+def event_storm(kind):
+    """Others' events are lost, too: the ring buffers are the Linux kernel's. Who caused it is named."""
+    with attack.Programs() as programs:
+        binary = attack.user_program('event_storm', os.path.join(attack.PROGRAMS, 'event_storm'))
+        for _ in range(STORM_COUNT):
+            programs.start(binary, kind, ready=True, cwd=attack.attack_folder(), niceness=19)
+        run = attack.attacked(programs, seconds=SECONDS, sampled=[])
+        lost = [line for line in run.err.splitlines() if 'perf ring full' in line]
+        run.requires(all(f'most are of user {attack.USER}' in line for line in lost), f'not named: {lost}').judge()
+
+
 TRACER = os.path.join(os.path.dirname(attack.PROGRAM), 'plugins/ze-usdt/libiaprof-ze-tracer.so')
 # More than the limit on files of all users.
 PROBED_COUNT = 130

@@ -160,6 +160,30 @@ TEST(a_full_ring_keeps_what_it_has)
 	ck_assert(put_fork(0, SECOND / 2, 900, 1));
 }
 
+/* A user who causes most of the events in a full ring is named as the cause of what is lost, also of others. */
+TEST(the_user_who_fills_a_ring_is_named)
+{
+	size_t room = page_size() / FORK_SIZE;
+	char line[128];
+	start(NULL, 0, false, page_size());
+	machine_process(7, 1, "flood", ""); /* in the trailer of each record */
+	machine_owner(7, 61234);
+	for (uint32_t i = 0; i < room + 7; i++)
+		put_fork(0, i, 1000 + i, 1);
+	ring_count_lost(0);
+	drain_at(SECOND / 2);
+	snprintf(line, sizeof line, "lost since %zu: 7 process events (perf ring full: most are of user 61234)\n",
+		 room - 1);
+	ck_assert_uint_eq(count_lines(line), 1);
+	/* Linux's record of later losses comes when there is room again. */
+	forget();
+	put_lost(0, SECOND / 2 + 1, 9);
+	drain_at(SECOND / 2 + 2);
+	snprintf(line, sizeof line, "lost since %zu: 2 process events (perf ring full: most are of user 61234)\n",
+		 room - 1);
+	ck_assert_uint_eq(count_lines(line), 1);
+}
+
 /* Linux writes a LOST record once there is room again: what was counted before is not counted again. */
 TEST(lost_records_are_counted_once)
 {
