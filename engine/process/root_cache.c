@@ -140,7 +140,9 @@ static bool root_cache_evict(struct root_cache *cache, const uint32_t *owner)
 
 static bool root_cache_make_room(struct root_cache *cache)
 {
-	return cache->roots.count < cache->limit || root_cache_evict(cache, NULL);
+	if (cache->roots.count < cache->limit)
+		return true;
+	return root_cache_evict(cache, NULL);
 }
 
 static bool root_cache_charge(struct root_cache *cache, uint32_t owner)
