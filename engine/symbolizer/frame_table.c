@@ -118,28 +118,37 @@ static uint32_t rule_of(struct frame_table *table, enum code_field field, const 
 	return wanted.rule;
 }
 
-static bool is_library(struct frame_table *table, const struct iaprof_frame *frame)
+/* Returns the last rule that matches code of a CPU; 0: none. */
+static uint32_t code_rule_of(struct frame_table *table, const struct iaprof_frame *frame)
 {
 	bool is_cpu_code = frame->kind == IAPROF_FRAME_USER || frame->kind == IAPROF_FRAME_JIT ||
 			   frame->kind == IAPROF_FRAME_PYTHON;
-	if (!table->rules || !is_cpu_code)
-		return false;
-	const uint32_t rules[] = { rule_of(table, CODE_FIELD_FILE, frame->file),
-				   rule_of(table, CODE_FIELD_MODULE, frame->module),
-				   code_rules_find(table->rules, CODE_FIELD_FUNCTION, frame->name) };
+	if (!table->rules || (!is_cpu_code && frame->kind != IAPROF_FRAME_LINUX_KERNEL))
+		return 0;
+	const uint32_t rules[] = { is_cpu_code ? rule_of(table, CODE_FIELD_FILE, frame->file) : 0,
+				   is_cpu_code ? rule_of(table, CODE_FIELD_MODULE, frame->module) : 0,
+				   rule_of(table, CODE_FIELD_FUNCTION, frame->name) };
 	uint32_t last = 0;
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		last = rules[i] > last ? rules[i] : last;
-	return code_rules_is_library(table->rules, last);
+	return last;
 }
 
-static const char *class_of(const struct frame_table *table, const struct iaprof_frame *frame)
+/* Returns the rule of a kernel's class; 0: none, or the frame is not a kernel. */
+static uint32_t kernel_rule_of(const struct frame_table *table, const struct iaprof_frame *frame)
 {
 	bool is_function = frame->kind == IAPROF_FRAME_DEVICE_FUNCTION &&
 			   !(frame->flags & (IAPROF_FRAME_INLINED | IAPROF_FRAME_UNKNOWN));
-	return table->rules && is_function
-		       ? code_rules_class(table->rules, code_rules_find(table->rules, CODE_FIELD_KERNEL, frame->name))
-		       : NULL;
+	return table->rules && is_function ? code_rules_find(table->rules, CODE_FIELD_KERNEL, frame->name) : 0;
+}
+
+/* Sets what follows from the rules. */
+static void rules_apply(struct frame_table *table, struct iaprof_frame *frame)
+{
+	uint32_t code = code_rule_of(table, frame);
+	bool is_library = frame->kind != IAPROF_FRAME_LINUX_KERNEL && code_rules_is_library(table->rules, code);
+	frame->flags = own_flags(frame) | (is_library ? IAPROF_FRAME_LIBRARY : 0);
+	frame->kernel_class = own_text(table, code_rules_class(table->rules, code ?: kernel_rule_of(table, frame)));
 }
 
 uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *frame)
@@ -154,8 +163,7 @@ uint32_t frame_table_add(struct frame_table *table, const struct iaprof_frame *f
 	hash_index_each (probe, &table->frame_index, hash)
 		if (frames_equal(&table->frames.items[probe.position], &wanted))
 			return probe.position;
-	wanted.flags = own_flags(&wanted) | (is_library(table, &wanted) ? IAPROF_FRAME_LIBRARY : 0);
-	wanted.kernel_class = own_text(table, class_of(table, &wanted));
+	rules_apply(table, &wanted);
 	return hash_index_push(&table->frame_index, hash, &table->frames, wanted) ? (uint32_t)table->frames.count - 1
 										  : FRAME_NONE;
 }

@@ -45,7 +45,7 @@ struct frame_texts *frame_texts_reference(struct frame_texts *texts);
 /* texts may be NULL. Any thread. */
 void frame_texts_release(struct frame_texts *texts);
 
-/* The rule for a file or module, which many frames share. */
+/* The rule for a file, module or function name, which many frames share. */
 struct rule_of_text {
 	struct {
 		const char *text; /* in texts */

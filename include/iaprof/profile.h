@@ -35,8 +35,9 @@ struct iaprof_frame {
 	uint64_t offset;    /* IAPROF_FRAME_DEVICE_OFFSET: bytes from the kernel's start; producers: likewise, in their
 			       kernel */
 	/* Profiles of earlier versions lack it: use iaprof_profile_kernel_class(). */
-	const char *kernel_class; /* IAPROF_FRAME_DEVICE_FUNCTION: what kind of kernel has this name, by the rules of
-				     the run: "attention"; NULL: no rule matches */
+	const char *kernel_class; /* by the rules of the run; IAPROF_FRAME_DEVICE_FUNCTION: what kind of kernel has this
+				     name: "attention"; code of the CPU: what code of libraries does: "allocation";
+				     NULL: no rule matches */
 };
 IAPROF_ASSERT_SIZE(iaprof_frame, 64);
 

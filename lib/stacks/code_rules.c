@@ -16,7 +16,7 @@
 struct code_rule {
 	enum code_field field;
 	const char *pattern; /* of fnmatch(3); in a file that was read, as is the class */
-	const char *class;   /* of a kernel; NULL: none */
+	const char *class;   /* of a kernel, or of code of libraries; NULL: none */
 	bool is_library;
 };
 
@@ -61,25 +61,38 @@ static char *rest_of(char *line)
 	return text && *text ? text : NULL;
 }
 
-/* Reads "library FIELD PATTERN", "own FIELD PATTERN" or "class NAME: PATTERN". Returns NULL, or what is wrong. */
-static const char *rule_read(char *line, struct code_rule *rule)
+/* Reads "FIELD PATTERN". Returns NULL, or what is wrong. */
+static const char *field_read(char *line, struct code_rule *rule)
 {
-	const char *word = strsep(&line, " \t");
-	rule->is_library = !strcmp(word, "library");
-	if (!strcmp(word, "class")) {
-		rule->field = CODE_FIELD_KERNEL;
-		rule->class = rest_of(strsep(&line, ":"));
-		rule->pattern = rest_of(line);
-		return rule->class && rule->pattern ? NULL : "class: a name, a colon and a pattern must follow";
-	}
-	if (!rule->is_library && strcmp(word, "own") != 0)
-		return "a rule begins with library, own or class";
-	line = rest_of(line);
 	const char *field = strsep(&line, " \t");
 	rule->pattern = rest_of(line);
 	if (!field || !rule->pattern)
 		return "a field (file, module or function) and a pattern must follow";
 	return field_find(field, &rule->field) ? NULL : "a field is file, module or function";
+}
+
+/*
+ * Reads "library FIELD PATTERN", "own FIELD PATTERN", "code NAME: FIELD PATTERN" or "class NAME: PATTERN". Returns
+ * NULL, or what is wrong.
+ */
+static const char *rule_read(char *line, struct code_rule *rule)
+{
+	const char *word = strsep(&line, " \t");
+	bool is_kernel = !strcmp(word, "class"), has_name = is_kernel || !strcmp(word, "code");
+	rule->is_library = !strcmp(word, "library") || !strcmp(word, "code");
+	if (!has_name && !rule->is_library && strcmp(word, "own") != 0)
+		return "a rule begins with library, own, code or class";
+	if (has_name) {
+		rule->class = rest_of(strsep(&line, ":"));
+		if (!rule->class || !rest_of(line))
+			return "a name, a colon and a pattern must follow";
+	}
+	line = rest_of(line);
+	if (!is_kernel)
+		return field_read(line, rule);
+	rule->field = CODE_FIELD_KERNEL;
+	rule->pattern = line;
+	return NULL;
 }
 
 static int lines_read(struct code_rules *rules, char *text, const char *path, struct error *error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules that tell the program's own code from that of runtimes and frameworks, and sort GPU kernels into classes
- * (iaprof(1), RULES). Of the rules of a kind that match, the last one counts, so that later files override earlier
- * ones. Immutable once read: any thread.
+ * Rules that tell the program's own code from that of runtimes and frameworks, and sort code of libraries and GPU
+ * kernels into classes (iaprof(1), RULES). Of the rules of a kind that match, the last one counts, so that later files
+ * override earlier ones. Immutable once read: any thread.
  */
 #pragma once
 
@@ -38,5 +38,5 @@ int code_rules_read(struct code_rules *rules, const char *path, struct error *er
 uint32_t code_rules_find(const struct code_rules *rules, enum code_field field, const char *text);
 /* Whether a rule says that what it matches is code of a library. 0: it is not. */
 bool code_rules_is_library(const struct code_rules *rules, uint32_t number);
-/* Returns the class that a rule for kernels names; NULL for 0. Lives as long as the rules. */
+/* Returns the class that a rule names; NULL: none, and for 0. Lives as long as the rules. */
 const char *code_rules_class(const struct code_rules *rules, uint32_t number);

@@ -468,6 +468,8 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 	if (summary->copies.count)
 		qsort(summary->copies.items, summary->copies.count, sizeof *summary->copies.items, compare_copies);
 	add_other_kernels(&making);
+	if (!summary->is_device)
+		making.failed |= program_answer_make(&summary->answer, profile, value_type) != 0;
 	bool made = !making.failed && find_functions(&making) && find_causes(&making) && sort_functions(summary);
 	find_uses(summary);
 	keyed_array_free(&making.functions);
@@ -482,6 +484,7 @@ int profile_summary_make(struct profile_summary *summary, const struct iaprof_pr
 
 void profile_summary_free(struct profile_summary *summary)
 {
+	program_answer_free(&summary->answer);
 	array_free(&summary->functions);
 	array_free(&summary->idle_reasons);
 	array_free(&summary->kernel_classes);

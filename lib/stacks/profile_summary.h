@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The answer in a profile: which GPU kernels take the time, which lines stall for what, what they wait for and who
- * launched them; without device samples, which functions take the CPU's time. Facts that are not known are NULL or 0.
+ * launched them; without device samples, which functions of a program take the CPU's time, or wait. Facts that are not
+ * known are NULL or 0.
  */
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <iaprof/profile.h>
 
 #include "base/array.h"
+#include "stacks/program_answer.h"
 #include "stacks/stall_class.h"
 #include "text/text.h"
 
@@ -76,11 +78,12 @@ typedef ARRAY(struct summary_part) summary_parts;
 struct profile_summary {
 	const struct iaprof_profile *profile;
 	uint32_t value_type;
-	bool is_device;     /* measured on a device */
-	uint64_t value;     /* of all stacks */
-	uint64_t stalled;   /* not issuing */
-	uint64_t unsampled; /* device time of kernels without a sample: why it was spent is not known */
-	uint64_t idle;      /* of device time: how long those devices executed nothing; 0 also if that is not known */
+	bool is_device;               /* measured on a device */
+	struct program_answer answer; /* unless it is */
+	uint64_t value;               /* of all stacks */
+	uint64_t stalled;             /* not issuing */
+	uint64_t unsampled;           /* device time of kernels without a sample: why it was spent is not known */
+	uint64_t idle; /* of device time: how long those devices executed nothing; 0 also if that is not known */
 	summary_parts idle_reasons;   /* what launching threads did while devices were idle, such as "[disk]" */
 	summary_parts kernel_classes; /* the last one is "other"; both: the largest first, empty if none is known */
 	/*

@@ -11,38 +11,14 @@
 
 #include "base/saturating.h"
 #include "stacks/stack_text.h"
+#include "stacks/summary_words.h"
 #include "stacks/value_label.h"
 #include "text/printable.h"
 #include "text/quantity.h"
 #include "text/short_name.h"
 
-/* Longest name of a function, in bytes. */
-#define NAME_LIMIT 100
-
 /* Shares below which nothing is called a bottleneck. */
 #define DOMINATES 0.05
-
-static void append_share(struct text *text, uint64_t part, uint64_t whole)
-{
-	text_append_string(text, quantity_share((double)part, (double)whole, " %").text);
-}
-
-static void append_place(struct text *text, const struct iaprof_frame *frame)
-{
-	text_append_name(text, path_name(frame->file) ?: "");
-	if (frame->line)
-		text_append_format(text, ":%" PRIu32, frame->line);
-}
-
-/* C++ templates are shortened to what distinguishes them. */
-static void append_function(struct text *text, const struct iaprof_frame *frame)
-{
-	struct text name = { 0 };
-	frame_name_append(&name, frame);
-	text_append_short_name(text, text_string(&name), NAME_LIMIT);
-	text->failed |= name.failed;
-	text_free(&name);
-}
 
 static const struct iaprof_value_type *type_of(const struct profile_summary *summary)
 {
@@ -63,27 +39,14 @@ static void append_verb(struct text *text, const struct profile_summary *summary
 			   phrase + length);
 }
 
-/* "attention_fwd, attention.cl:87"; file and line, or else the module, as far as they are known */
-static void append_frame(struct text *text, const struct iaprof_frame *frame)
-{
-	append_function(text, frame);
-	if (frame->file && *frame->file) {
-		text_append_string(text, ", ");
-		append_place(text, frame);
-	} else if (frame->module && *frame->module) {
-		text_append_string(text, ", ");
-		text_append_name(text, path_name(frame->module));
-	}
-}
-
 /* "attention_fwd, attention.cl:87" */
 static void append_cause_place(struct text *text, const struct profile_summary *summary,
 			       const struct summary_cause *cause)
 {
-	append_function(text, summary->functions.items[cause->function].frame);
+	summary_append_function(text, summary->functions.items[cause->function].frame);
 	if (cause->instruction && cause->instruction->line) {
 		text_append_string(text, ", ");
-		append_place(text, cause->instruction);
+		summary_append_place(text, cause->instruction);
 	}
 }
 
@@ -138,7 +101,7 @@ static void append_cause(struct text *text, const struct profile_summary *summar
 	const struct summary_function *function = &summary->functions.items[cause->function];
 	const struct iaprof_frame *launch = function->launch;
 	const char *advice = stall_advice(cause->stall_class, function->kernel_class);
-	append_share(text, cause->value, summary->value);
+	summary_append_share(text, cause->value, summary->value);
 	text_append_string(text, " of ");
 	append_type(text, summary);
 	append_verb(text, summary, class->waits);
@@ -148,7 +111,7 @@ static void append_cause(struct text *text, const struct profile_summary *summar
 	text_append_string(text, ".\n");
 	if (launch) {
 		text_append_string(text, "  Launch site: ");
-		append_frame(text, launch);
+		summary_append_frame(text, launch);
 		text_append_string(text, "\n");
 	}
 	text_append_format(text, "  Stall reason: %s (", class->label);
@@ -159,7 +122,7 @@ static void append_cause(struct text *text, const struct profile_summary *summar
 		text_append_name(text, cause->producer->name);
 		if (cause->producer->file && cause->producer->line) {
 			text_append_string(text, ", ");
-			append_place(text, cause->producer);
+			summary_append_place(text, cause->producer);
 		}
 		text_append_string(text, "\n");
 	}
@@ -179,9 +142,9 @@ static size_t append_some(struct text *text, const struct profile_summary *summa
 		if (class && strcmp(function->kernel_class ?: SUMMARY_OTHER_CLASS, class) != 0)
 			continue;
 		text_append_string(text, count++ ? ", " : before);
-		append_function(text, function->frame);
+		summary_append_function(text, function->frame);
 		text_append_string(text, " ");
-		append_share(text, function->value, summary->value);
+		summary_append_share(text, function->value, summary->value);
 	}
 	return count;
 }
@@ -220,7 +183,7 @@ static void append_parts(struct text *text, const summary_parts *parts, size_t m
 		text_append_string(text, i ? ", " : "");
 		text_append_name(text, parts->items[i].name);
 		text_append_string(text, " ");
-		append_share(text, parts->items[i].value, whole);
+		summary_append_share(text, parts->items[i].value, whole);
 	}
 }
 
@@ -233,7 +196,7 @@ static void append_idle(struct text *text, const struct profile_summary *summary
 {
 	uint64_t whole = saturating_add(summary->idle, summary->value);
 	text_append_format(text, "The %s was idle ", device_kind_word(type_of(summary)->device_kind));
-	append_share(text, summary->idle, whole);
+	summary_append_share(text, summary->idle, whole);
 	text_append_format(text, " of the %s from its first execution to its last.\n",
 			   quantity_time((double)whole).text);
 	const struct summary_part *most = summary->idle_reasons.items;
@@ -292,7 +255,7 @@ static void append_copies(struct text *text, const struct profile_summary *summa
 		append_copy_name(text, copies[i].name);
 		text_append_format(text, " %s in", quantity_size((double)copies[i].bytes).text);
 		text_append_format(text, " %s (", quantity_time((double)copies[i].time).text);
-		append_share(text, copies[i].time, whole);
+		summary_append_share(text, copies[i].time, whole);
 		text_append_string(text, " of the run)");
 	}
 	text_append_string(text, ".\n");
@@ -302,11 +265,11 @@ static void append_copies(struct text *text, const struct profile_summary *summa
 	if (!slow)
 		return;
 	text_append_string(text, "Copies of pageable host memory take ");
-	append_share(text, slow->time, whole);
+	summary_append_share(text, slow->time, whole);
 	text_append_string(text, " of the run.\n");
 	if (slow->launch) {
 		text_append_string(text, "  Launch site: ");
-		append_frame(text, slow->launch);
+		summary_append_frame(text, slow->launch);
 		text_append_string(text, "\n");
 	}
 	text_append_string(text,
@@ -326,7 +289,7 @@ static void append_narrow(struct text *text, const struct profile_summary *summa
 		shown++;
 		text_append_short_name(text, function->frame->name, NARROW_NAME_LENGTH);
 		text_append_string(text, " takes ");
-		append_share(text, function->value, summary->value);
+		summary_append_share(text, function->value, summary->value);
 		text_append_string(text, " of ");
 		append_type(text, summary);
 		text_append_format(text, ", but uses %s %.2g %% as much of the %s as ",
@@ -357,7 +320,7 @@ static void append_ranks(struct text *text, const struct profile_summary *summar
 		text_append_string(text, i ? ", " : "");
 		text_append_name(text, ranks[i].name);
 		text_append_string(text, " ");
-		append_share(text, ranks[i].collective, ranks[i].value);
+		summary_append_share(text, ranks[i].collective, ranks[i].value);
 	}
 	text_append_string(text, ".");
 	if (summary_rank_share(&ranks[0]) - summary_rank_share(&ranks[count - 1]) >= WAITS_FOR_RANK) {
@@ -372,15 +335,15 @@ static void append_ranks(struct text *text, const struct profile_summary *summar
 static void append_longest(struct text *text, const struct profile_summary *summary)
 {
 	const struct summary_function *longest = &summary->functions.items[0];
-	append_share(text, longest->value, summary->value);
+	summary_append_share(text, longest->value, summary->value);
 	text_append_string(text, " of ");
 	append_type(text, summary);
 	text_append_string(text, " is in ");
-	append_function(text, longest->frame);
+	summary_append_function(text, longest->frame);
 	text_append_string(text, ". What kernels waited for was not sampled.\n");
 	if (longest->launch) {
 		text_append_string(text, "  Launch site: ");
-		append_frame(text, longest->launch);
+		summary_append_frame(text, longest->launch);
 		text_append_string(text, "\n");
 	}
 	const char *advice = kernel_class_advice(longest->kernel_class);
@@ -405,7 +368,7 @@ static void append_device(struct text *text, const struct profile_summary *summa
 			text_append_string(text, i ? "; " : "");
 			append_cause_place(text, summary, &summary->causes.items[i]);
 			text_append_format(text, " (%s, ", stall_classes[summary->causes.items[i].stall_class].label);
-			append_share(text, summary->causes.items[i].value, summary->value);
+			summary_append_share(text, summary->causes.items[i].value, summary->value);
 			text_append_string(text, ")");
 		}
 		text_append_string(text, top ? ".\n" : "");
@@ -421,37 +384,30 @@ static void append_device(struct text *text, const struct profile_summary *summa
 	}
 	text_append_string(text, " by kernel");
 	(summary->kernel_classes.count ? append_kernels : append_functions)(text, summary);
-	append_share(text, summary->stalled, summary->value);
+	summary_append_share(text, summary->stalled, summary->value);
 	text_append_string(text, " stalled, ");
 	if (summary->unsampled) {
-		append_share(text, summary->unsampled, summary->value);
+		summary_append_share(text, summary->unsampled, summary->value);
 		text_append_string(text, " without a sample, ");
 	}
-	append_share(text, summary->matched, summary->value);
+	summary_append_share(text, summary->matched, summary->value);
 	text_append_string(text, " matched to a kernel, ");
-	append_share(text, summary->with_lines, summary->value);
+	summary_append_share(text, summary->with_lines, summary->value);
 	text_append_string(text, " with a source line\n");
 }
 
 static void append_cpu(struct text *text, const struct profile_summary *summary)
 {
-	const struct iaprof_value_type *type = iaprof_profile_value_type(summary->profile, summary->value_type);
 	if (!summary->functions.count)
 		return;
-	const struct summary_function *first = &summary->functions.items[0];
-	append_share(text, first->value, summary->value);
-	text_append_string(text, " of ");
-	append_type(text, summary);
-	text_append_string(text, strcmp(type->unit, "count") ? " is in one function: " : " are in one function: ");
-	/* The file of a function; its samples are in several lines. */
-	struct iaprof_frame function = *first->frame;
-	function.line = 0;
-	append_frame(text, &function);
-	text_append_string(text, ".\nSelf ");
+	program_answer_append_text(text, &summary->answer, type_of(summary));
+	if (summary->answer.is_wait)
+		return;
+	text_append_string(text, "Self ");
 	append_type(text, summary);
 	text_append_string(text, " by function");
 	append_functions(text, summary);
-	append_share(text, summary->matched, summary->value);
+	summary_append_share(text, summary->matched, summary->value);
 	text_append_string(text, " with the innermost function resolved\n");
 }
 

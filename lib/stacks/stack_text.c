@@ -17,7 +17,7 @@ const char *const stack_text_blame_choices[] = { "waiter", "producer", NULL };
 
 void stack_text_request(const struct stack_text_options *options, const struct iaprof_host *host)
 {
-	host->request(host, (options->lines ? IAPROF_REQUEST_LINES : 0u) |
+	host->request(host, (options->lines || options->inlined ? IAPROF_REQUEST_LINES : 0u) |
 				    (options->pid != STACK_TEXT_PID_NO ? IAPROF_REQUEST_PIDS : 0u) |
 				    (options->threads != STACK_TEXT_THREADS_NO ? IAPROF_REQUEST_THREADS : 0u) |
 				    (options->blame == STACK_TEXT_BLAME_PRODUCER ? IAPROF_REQUEST_PRODUCERS : 0u) |
@@ -176,7 +176,8 @@ bool stack_text_frame_is_hidden(const struct iaprof_frame *frame, const struct s
 {
 	if (frame->flags & IAPROF_FRAME_PRODUCER)
 		return options->blame != STACK_TEXT_BLAME_PRODUCER;
-	return !options->lines && (frame->flags & IAPROF_FRAME_INLINED) && !is_on_device(frame->kind);
+	return !options->lines && !options->inlined && (frame->flags & IAPROF_FRAME_INLINED) &&
+	       !is_on_device(frame->kind);
 }
 
 /* Returns by frame id whether it is the outermost device function of a stack; NULL: out of memory. */

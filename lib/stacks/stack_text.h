@@ -20,6 +20,7 @@ enum stack_text_blame { STACK_TEXT_BLAME_WAITER, STACK_TEXT_BLAME_PRODUCER };
 /* The user's options. */
 struct stack_text_options {
 	bool lines;       /* "function:file.c:12", and inlined functions as frames */
+	bool inlined;     /* keep inlined functions: a page chooses what it shows */
 	bool module;      /* "libc.so.6`function" */
 	bool annotate;    /* the suffixes */
 	uint64_t pid;     /* enum stack_text_pid: AUTO: stacks with device frames show the pid after the program */

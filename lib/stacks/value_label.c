@@ -36,6 +36,10 @@ void value_type_append_words(struct text *text, const struct iaprof_value_type *
 		text_append_format(text, "%s copy time", device_kind_word(type->device_kind));
 	else if (type->role == IAPROF_VALUE_COPIED_BYTES)
 		text_append_format(text, "%s copied bytes", device_kind_word(type->device_kind));
+	else if (value_type_is_wait(type))
+		text_append_string(text, "waiting");
+	else if (!strcmp(type->name, "runnable"))
+		text_append_string(text, "waiting for a CPU");
 	else if (!strcmp(type->name, "npu-time"))
 		text_append_string(text, "NPU driver time");
 	else if (!strcmp(type->name, "npu-calls"))

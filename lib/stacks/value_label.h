@@ -20,6 +20,12 @@ static inline bool value_type_is_plural(const struct iaprof_value_type *type)
 	return type->role == IAPROF_VALUE_DEVICE_SAMPLES;
 }
 
+/* Returns whether values are how long threads waited for something other than a CPU. */
+static inline bool value_type_is_wait(const struct iaprof_value_type *type)
+{
+	return !strcmp(type->name, "off-cpu");
+}
+
 /* Returns the role that the name and unit of a value type imply: CPU samples have those that pprof uses. */
 static inline uint32_t value_role_of_name(const char *name, const char *unit)
 {

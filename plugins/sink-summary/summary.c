@@ -228,6 +228,42 @@ static void append_copies(struct text *text, const struct profile_summary *summa
 	text_append_string(text, "]");
 }
 
+static void append_answer_parts(struct text *text, const char *key, const answer_parts *parts)
+{
+	text_append_format(text, ",\"%s\":[", key);
+	for (size_t i = 0; i < parts->count && i < FUNCTIONS_MAX; i++) {
+		text_append_string(text, i ? ",{\"name\":" : "{\"name\":");
+		text_append_json(text, *parts->items[i].name ? parts->items[i].name : OWN_CODE);
+		append_number(text, "value", parts->items[i].value);
+		text_append_string(text, "}");
+	}
+	text_append_string(text, "]");
+}
+
+/* What the text states first: a function of the program, or the program; of waits, for what. */
+static void append_program_answer(struct text *text, const struct program_answer *answer)
+{
+	const struct answer_site *top = answer->top;
+	bool is_function = answer->is_wait ? top && top->frame : program_answer_is_function(answer);
+	if (answer->is_wait)
+		append_number(text, "idle_waits", answer->idle);
+	if (!top)
+		return;
+	text_append_string(text, ",\n\"answer\":{\"program\":");
+	text_append_json(text, top->program);
+	if (is_function) {
+		append_frame(text, "function", top->frame);
+		append_number(text, "line_value", top->line_value);
+	}
+	append_share(text, is_function || answer->is_wait ? top->value : answer->programs.items[0].value,
+		     answer->value);
+	append_answer_parts(text, "spent_in", &answer->below);
+	text_append_string(text, "}");
+	append_answer_parts(text, "programs", &answer->programs);
+	if (answer->is_wait)
+		append_answer_parts(text, "wait_reasons", &answer->reasons);
+}
+
 static void append_json(struct text *text, const struct profile_summary *summary)
 {
 	const struct iaprof_profile *profile = summary->profile;
@@ -258,6 +294,8 @@ static void append_json(struct text *text, const struct profile_summary *summary
 			frame_name_append_json(text, summary->fullest->frame);
 		}
 	}
+	if (!summary->is_device)
+		append_program_answer(text, &summary->answer);
 	text_append_string(text, ",\n\"causes\":[");
 	for (size_t i = 0; i < summary->causes.count; i++) {
 		text_append_string(text, i ? ",\n" : "\n");

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import sys
 
-from stacks import (COUNT, FUNCTION, NANOSECONDS, PROGRAM, REASON, SEPARATOR, WAIT, Frame, equal, gpu_stack, record,
+from stacks import (COUNT, FUNCTION, LIBRARY, NANOSECONDS, PROGRAM, REASON, SEPARATOR, WAIT, Frame, equal, gpu_stack, record,
                     run_cases, write_profile)
 
 try:
@@ -71,6 +71,26 @@ def cpu_time_is_by_function():
     equal(found['causes'], [], 'causes')
 
 
+def the_answer_is_a_function_of_the_program():
+    malloc = Frame('malloc', flags=LIBRARY, kernel_class='allocation')
+    found = summary([NANOSECONDS], [(0, 600, [Frame('one', PROGRAM), Frame('main'), Frame('hot', file='/src/hot.c', line=7), malloc]),
+                                    (0, 100, [Frame('one', PROGRAM), Frame('main'), Frame('hot', file='/src/hot.c', line=9)]),
+                                    (0, 300, [Frame('two', PROGRAM), Frame('main')])])
+    equal(found['answer'], {'program': 'one', 'function': {'name': 'hot', 'file': '/src/hot.c', 'line': 7}, 'line_value': 600, 'value': 700, 'share': 0.7,
+                            'spent_in': [{'name': 'allocation', 'value': 600}, {'name': 'its own code', 'value': 100}]}, 'answer')
+    equal(found['programs'], [{'name': 'one', 'value': 700}, {'name': 'two', 'value': 300}], 'programs')
+    assert 'idle_waits' not in found, found
+
+
+def waits_have_reasons_without_idle_ones():
+    poll = Frame('uv__io_poll', flags=LIBRARY, kernel_class='idle')
+    found = summary([('off-cpu', 'nanoseconds')], [(0, 600, [Frame('one', PROGRAM), Frame('work'), Frame('[disk]', WAIT)]),
+                                                   (0, 300, [Frame('one', PROGRAM), Frame('work'), Frame('[lock]', WAIT)]),
+                                                   (0, 5000, [Frame('one', PROGRAM), Frame('main'), poll, Frame('[poll]', WAIT)])])
+    equal(found['wait_reasons'], [{'name': 'the disk', 'value': 600}, {'name': 'locks', 'value': 300}], 'reasons')
+    equal((found['total'], found['idle_waits'], found['answer']['share']), (5900, 5000, 1), 'sums')
+
+
 def the_text_has_warnings_and_losses():
     path = write_profile('summary', pathlib.Path('out.txt'), [COUNT],
                          [(0, 100, gpu_stack(7, 'attention', 'dpas', 'sbid', 16))],
@@ -122,7 +142,8 @@ def the_demo_is_valid():
     assert found['findings'], found
 
 
-CASES = [gpu_time_is_explained, idle_time_has_reasons, kernels_have_their_use_of_the_device, cpu_time_is_by_function, the_text_has_warnings_and_losses,
+CASES = [gpu_time_is_explained, idle_time_has_reasons, kernels_have_their_use_of_the_device, cpu_time_is_by_function, the_answer_is_a_function_of_the_program,
+         waits_have_reasons_without_idle_ones, the_text_has_warnings_and_losses,
          tables_are_apart, names_are_json, nothing_is_valid, the_demo_is_valid]
 
 if __name__ == '__main__':

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "stacks/code_site.h"
 #include "symbolizer/frame_table.h"
 #include "../run_suite.h"
 
@@ -121,6 +122,106 @@ TEST(kernels_have_a_class)
 	ck_assert_uint_ge(count, 200);
 }
 
+static const struct {
+	struct iaprof_frame frame;
+	const char *work;
+	uint32_t flags, rank;
+} works[] = {
+	{ { .name = "Block.forward", .kind = IAPROF_FRAME_PYTHON, .file = "/home/me/decoder.py" }, "decoder", 0, 5 },
+	{ { .name = "Flask.wsgi_app", .kind = IAPROF_FRAME_PYTHON, .file = PACKAGES "flask/app.py" }, "flask", 0, 4 },
+	{ { .name = "loads", .kind = IAPROF_FRAME_PYTHON, .file = "/usr/lib/python3.11/json/__init__.py" },
+	  "json",
+	  0,
+	  1 },
+	{ { .name = "writer", .kind = IAPROF_FRAME_PYTHON, .file = "/usr/lib/python3.11/csv.py" }, "csv", 0, 1 },
+	{ { .name = "_find_and_load", .kind = IAPROF_FRAME_PYTHON, .file = "<frozen importlib._bootstrap>" },
+	  "imports",
+	  0,
+	  1 },
+	{ { .name = "f.<locals>.<listcomp>", .kind = IAPROF_FRAME_PYTHON, .file = "/home/me/a.py" },
+	  "interpreter",
+	  CODE_WORK_RUNTIME,
+	  0 },
+	{ { .name = "_PyEval_EvalFrameDefault", .kind = IAPROF_FRAME_USER, .module = "/usr/bin/python3.11" },
+	  "interpreter",
+	  CODE_WORK_RUNTIME,
+	  0 },
+	{ { .name = "_PyObject_Malloc", .kind = IAPROF_FRAME_USER, .module = "/usr/bin/python3.11" },
+	  "allocation",
+	  0,
+	  0 },
+	{ { .name = "csv_writerow",
+	    .kind = IAPROF_FRAME_USER,
+	    .module = "/usr/lib/python3.11/lib-dynload/_csv.cpython-311-x86_64-linux-gnu.so" },
+	  "_csv",
+	  0,
+	  0 },
+	{ { .name = "strlen", .kind = IAPROF_FRAME_USER, .module = "/usr/lib/x86_64-linux-gnu/libc.so.6" },
+	  "C library",
+	  CODE_WORK_RUNTIME,
+	  0 },
+	{ { .name = "malloc", .kind = IAPROF_FRAME_USER, .module = "/usr/lib/x86_64-linux-gnu/libc.so.6" },
+	  "allocation",
+	  0,
+	  0 },
+	{ { .name = "deflate", .kind = IAPROF_FRAME_USER, .module = "/lib/x86_64-linux-gnu/libz.so.1.2.13" },
+	  "libz",
+	  0,
+	  0 },
+	{ { .name = "std::vector<int>::push_back", .kind = IAPROF_FRAME_USER, .module = "/home/me/solver" },
+	  "standard library",
+	  CODE_WORK_RUNTIME,
+	  0 },
+	{ { .name = "solve", .kind = IAPROF_FRAME_USER, .module = "/home/me/solver" }, "solver", 0, 3 },
+	{ { .name = "de::parse",
+	    .kind = IAPROF_FRAME_USER,
+	    .module = "/home/me/server",
+	    .file = "/root/.cargo/registry/src/index.crates.io-6f17d22bba15001f/serde_json-1.0.9/src/de.rs" },
+	  "serde_json-1.0.9",
+	  0,
+	  2 },
+	{ { .name = "fmt.Sprintf",
+	    .kind = IAPROF_FRAME_USER,
+	    .module = "/home/me/go",
+	    .file = "/usr/lib/go-1.19/src/fmt/print.go" },
+	  "fmt",
+	  0,
+	  0 },
+	{ { .name = "runtime.mallocgc", .kind = IAPROF_FRAME_USER, .module = "/home/me/go" }, "allocation", 0, 0 },
+	{ { .name = "[unknown]",
+	    .kind = IAPROF_FRAME_USER,
+	    .flags = IAPROF_FRAME_UNKNOWN,
+	    .module = "/usr/lib/gcc/x86_64-linux-gnu/12/cc1" },
+	  "code without symbols",
+	  CODE_WORK_RUNTIME,
+	  0 },
+	{ { .name = "uv__io_poll", .kind = IAPROF_FRAME_USER, .module = "/usr/lib/x86_64-linux-gnu/libuv.so.1" },
+	  "libuv",
+	  CODE_WORK_IDLE,
+	  0 },
+	{ { .name = "take_gil", .kind = IAPROF_FRAME_USER, .module = "/usr/bin/python3.11" },
+	  "the GIL",
+	  CODE_WORK_WAIT,
+	  0 },
+	{ { .name = "do_syscall_64", .kind = IAPROF_FRAME_LINUX_KERNEL, .module = "[kernel]" }, "Linux kernel", 0, 0 },
+	{ { .name = "asm_exc_page_fault", .kind = IAPROF_FRAME_LINUX_KERNEL }, "page faults", 0, 0 },
+	{ { .name = "inet_csk_accept", .kind = IAPROF_FRAME_LINUX_KERNEL }, "Linux kernel", CODE_WORK_IDLE, 0 },
+	{ { .name = "[lock]", .kind = IAPROF_FRAME_WAIT }, "locks", CODE_WORK_WAIT, 0 },
+	{ { .name = "[GPU xe: fence]", .kind = IAPROF_FRAME_WAIT }, "GPU xe: fence", CODE_WORK_WAIT, 0 },
+	{ { .name = "prog", .kind = IAPROF_FRAME_PROCESS }, "", 0, 0 },
+};
+
+TEST_LOOP(code_has_a_rank_and_a_name_by_what_it_does, 0, sizeof works / sizeof *works)
+{
+	struct text text = { 0 };
+	uint32_t id = frame_table_add(&frames, &works[_i].frame);
+	const struct iaprof_frame *found = &frames.frames.items[id];
+	ck_assert_uint_eq(code_work_append(&text, found, found->kernel_class), works[_i].flags);
+	ck_assert_str_eq(text_string(&text), works[_i].work);
+	ck_assert_uint_eq(code_site_rank(found), works[_i].rank);
+	text_free(&text);
+}
+
 TEST(profiles_of_earlier_versions_have_no_classes)
 {
 	ck_assert_str_eq(class_of("gemm_kernel"), "matrix product");
@@ -144,12 +245,15 @@ static const struct {
 	const char *text, *error;
 } wrong[] = {
 	{ "own file a\nlibrary files b", "2: a field is file, module or function" },
-	{ "libary file b", "1: a rule begins with library, own or class" },
+	{ "libary file b", "1: a rule begins with library, own, code or class" },
 	{ "own", "1: a field (file, module or function) and a pattern must follow" },
 	{ "own file", "1: a field (file, module or function) and a pattern must follow" },
-	{ "class attention", "1: class: a name, a colon and a pattern must follow" },
-	{ "class attention: ", "1: class: a name, a colon and a pattern must follow" },
-	{ "class : *", "1: class: a name, a colon and a pattern must follow" },
+	{ "class attention", "1: a name, a colon and a pattern must follow" },
+	{ "class attention: ", "1: a name, a colon and a pattern must follow" },
+	{ "code allocation", "1: a name, a colon and a pattern must follow" },
+	{ "code allocation: malloc", "1: a field (file, module or function) and a pattern must follow" },
+	{ "code allocation: name malloc", "1: a field is file, module or function" },
+	{ "class : *", "1: a name, a colon and a pattern must follow" },
 };
 
 TEST_LOOP(errors_have_their_line, 0, sizeof wrong / sizeof *wrong)

@@ -13,12 +13,17 @@ static struct profile_summary summary;
 static struct text text;
 static uint32_t stalls;
 
+/* Texts of frames, which borrow them. */
+static char descriptions[8][256];
+static size_t description_count;
+
 static void setup(void)
 {
 	profile = (struct test_profile){ 0 };
 	summary = (struct profile_summary){ 0 };
 	text = (struct text){ 0 };
 	stalls = test_profile_value_type(&profile, "gpu-stalls", "count");
+	description_count = 0;
 }
 
 static void teardown(void)
@@ -486,9 +491,106 @@ TEST(lists_functions_of_the_cpu)
 	make(cpu);
 	ck_assert(!summary.is_device);
 	ck_assert_uint_eq(summary.matched, 90);
-	EXPECT("70.0 % of CPU time is in one function: hot, hot.c.\n"
+	EXPECT("70.0 % of CPU time is in hot, hot.c.\n"
+	       "  Where it goes: its own code 70.0 %\n"
+	       "CPU time by function of the program: hot 70.0 %, main 20.0 %\n"
 	       "Self CPU time by function: hot 70.0 %, main 20.0 %, [unknown] 10.0 %\n"
 	       "90.0 % with the innermost function resolved\n");
+}
+
+/* Adds a stack: "prog python:parse:parser.py:41 library:memcpy:copy". Parts of a frame are kind, name, and file and
+ * line of a program's code, or class of a library's, with underscores for blanks. */
+static void add_stack(uint32_t value_type, uint64_t value, const char *description)
+{
+	static const struct {
+		const char *name;
+		uint32_t kind, flags;
+	} kinds[] = { { "python", IAPROF_FRAME_PYTHON, 0 },
+		      { "own", IAPROF_FRAME_USER, 0 },
+		      { "library", IAPROF_FRAME_USER, IAPROF_FRAME_LIBRARY },
+		      { "unknown", IAPROF_FRAME_USER, IAPROF_FRAME_UNKNOWN },
+		      { "kernel", IAPROF_FRAME_LINUX_KERNEL, 0 },
+		      { "wait", IAPROF_FRAME_WAIT, 0 } };
+	char *words = descriptions[description_count++], *save = NULL;
+	uint32_t frames[16], count = 0;
+	ck_assert(description_count <= sizeof descriptions / sizeof *descriptions);
+	snprintf(words, sizeof *descriptions, "%s", description);
+	frames[count++] = frame(strtok_r(words, " ", &save), IAPROF_FRAME_PROCESS, 0, NULL, 0);
+	for (char *word; (word = strtok_r(NULL, " ", &save));) {
+		char *text = word, *kind = strsep(&text, ":"), *name = strsep(&text, ":");
+		struct iaprof_frame made = { .name = name };
+		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+			if (!strcmp(kind, kinds[i].name)) {
+				made.kind = kinds[i].kind;
+				made.flags = kinds[i].flags;
+			}
+		bool has_class = made.flags & IAPROF_FRAME_LIBRARY || made.kind == IAPROF_FRAME_LINUX_KERNEL;
+		for (char *at = has_class ? text : NULL; at && (at = strchr(at, '_'));)
+			*at = ' ';
+		made.kernel_class = has_class ? text : NULL;
+		made.module = made.flags & IAPROF_FRAME_LIBRARY ? "/lib/libz.so.1" : NULL;
+		made.file = has_class ? NULL : strsep(&text, ":");
+		made.line = made.file && text ? (uint32_t)atoi(text) : 0;
+		frames[count++] = test_profile_frame(&profile, &made);
+	}
+	test_profile_value(&profile, test_profile_stack(&profile, frames, count), value_type, value);
+}
+
+TEST(the_answer_is_the_innermost_function_of_the_program_with_what_it_calls)
+{
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	add_stack(cpu, 30, "service own:main:main.c:1 python:parse:parser.py:41 library:eval:interpreter");
+	add_stack(cpu, 20, "service python:parse:parser.py:43 library:eval:interpreter library:malloc:allocation");
+	add_stack(cpu, 10, "service python:parse:parser.py:41 library:inflate library:memcpy:copy");
+	add_stack(cpu, 25, "service python:main:app.py:9 kernel:entry");
+	add_stack(cpu, 15, "service unknown:[unknown]");
+	make(cpu);
+	EXPECT("60.0 % of CPU time is in parse, parser.py:41.\n"
+	       "  Hottest line: parser.py:41 (40.0 %)\n"
+	       "  Where it goes: interpreter 30.0 %, allocation 20.0 %, libz 10.0 %\n"
+	       "CPU time by function of the program: parse 60.0 %, main 25.0 %\n");
+}
+
+TEST(a_program_is_the_answer_where_no_function_is)
+{
+	uint32_t cpu = test_profile_value_type(&profile, "cpu", "nanoseconds");
+	add_stack(cpu, 60, "cc1 unknown:[unknown] library:memcpy:copy");
+	add_stack(cpu, 100, "cc1 unknown:[unknown]");
+	add_stack(cpu, 30, "cc1 own:main");
+	add_stack(cpu, 40, "meson python:load:build.py:3");
+	add_stack(cpu, 20, "ld kernel:entry");
+	make(cpu);
+	EXPECT("76.0 % of CPU time is in cc1.\n"
+	       "  Where it goes: code without symbols 40.0 %, copy 24.0 %, its own code 12.0 %\n"
+	       "CPU time by program: cc1 76.0 %, meson 16.0 %, ld 8.00 %\n"
+	       "CPU time by function of the program: load 16.0 %, main 12.0 %\n");
+}
+
+TEST(waits_are_for_something_in_a_function_and_idle_ones_are_apart)
+{
+	uint32_t waiting = test_profile_value_type(&profile, "off-cpu", "nanoseconds");
+	add_stack(waiting, 60, "service python:worker:w.py:9 library:acquire kernel:futex wait:[lock]");
+	add_stack(waiting, 20, "service python:other:w.py:20 library:acquire wait:[lock] own:waker:w.c:1");
+	add_stack(waiting, 10, "service python:worker:w.py:10 library:read wait:[disk]");
+	add_stack(waiting, 10, "service python:worker:w.py:9 library:take_gil:wait_for_the_GIL wait:[lock]");
+	add_stack(waiting, 300, "service python:main:w.py:30 library:run_once:idle library:epoll wait:[poll]");
+	add_stack(waiting, 0, "service wait:[poll]");
+	make(waiting);
+	EXPECT("80.0 % of waiting is for locks, most in worker, w.py:9.\n"
+	       "Waiting by reason: locks 80.0 %, the GIL 10.0 %, the disk 10.0 %\n"
+	       "Waiting by function of the program: worker 80.0 %, other 20.0 %\n"
+	       "Idle waits of event loops and pools, not counted above: 300 ns\n");
+	ck_assert_ptr_null(strstr(text_string(&text), "Self"));
+}
+
+TEST(work_of_the_program_below_an_event_loop_is_not_idle)
+{
+	uint32_t waiting = test_profile_value_type(&profile, "off-cpu", "nanoseconds");
+	add_stack(waiting, 5, "service python:main:w.py:30 library:run_once:idle python:handle:w.py:7 wait:[sleep]");
+	add_stack(waiting, 95, "service python:main:w.py:30 library:run_once:idle wait:[poll]");
+	make(waiting);
+	EXPECT("95.0 % of waiting is idle: event loops and pools without work.\n"
+	       "Of the rest, 100 % is for sleeps to end, most in handle, w.py:7.\n");
 }
 
 TEST(states_that_nothing_was_sampled)

@@ -44,7 +44,8 @@ static const struct {
 	{ { .name = "x", .role = IAPROF_VALUE_COPIED_BYTES, .device_kind = IAPROF_DEVICE_GPU },
 	  "GPU copied bytes",
 	  "GPU copied bytes" },
-	{ { .name = "off-cpu", .role = IAPROF_VALUE_WAIT }, "off-cpu", "off-cpu" },
+	{ { .name = "off-cpu", .role = IAPROF_VALUE_WAIT }, "waiting", "waiting" },
+	{ { .name = "runnable", .role = IAPROF_VALUE_WAIT }, "waiting for a CPU", "waiting for a CPU" },
 	{ { .name = "a\nb" }, "a?b", "a?b" },
 };
 
