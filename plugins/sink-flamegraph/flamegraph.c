@@ -45,7 +45,7 @@ static const struct iaprof_option options[] = {
 		      "Time per column of the heatmap; by default, short runs have narrower columns",
 		      .minimum = 10000000u, .maximum = 3600000000000u),
 	IAPROF_OPTION(struct flamegraph, text.lines, BOOL, "lines", "no",
-		      "Split functions by source line and show inlined functions (DWARF)"),
+		      "Split functions by source line and show inlined functions, which a page can do later, too"),
 	STACK_TEXT_THREADS_OPTION(struct flamegraph, text.threads),
 	IAPROF_OPTION(struct flamegraph, text.spans, BOOL, "spans", "no",
 		      "List the spans of traces that threads worked on, which the page can show one by one"),
@@ -61,6 +61,7 @@ static int flamegraph_configure(const struct iaprof_host *host, void *instance)
 {
 	struct flamegraph *flamegraph = instance;
 	flamegraph->code.launches.use_spans = flamegraph->text.spans;
+	flamegraph->text.inlined = flamegraph->format == FORMAT_HTML;
 	stack_text_request(&flamegraph->text, host);
 	if (flamegraph->format == FORMAT_HTML && flamegraph->heatmap.row)
 		host->request_times(host, flamegraph->heatmap.row);
@@ -112,6 +113,7 @@ static int flamegraph_profile(const struct iaprof_host *host, void *instance, co
 	struct text text = { 0 };
 	struct page_choices choices = { .title = flamegraph->title,
 					.threads = stack_text_threads_choices[flamegraph->text.threads],
+					.lines = flamegraph->text.lines,
 					.heatmap = flamegraph->heatmap,
 					.code = &flamegraph->code };
 	if (flamegraph->text.spans && !flamegraph->code.launches.has_spans)

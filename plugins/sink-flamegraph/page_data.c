@@ -9,6 +9,7 @@
 #include "page_difference.h"
 #include "page_npu.h"
 #include "page_number.h"
+#include "stacks/code_site.h"
 #include "stacks/stall_class.h"
 #include "stacks/value_label.h"
 
@@ -43,9 +44,11 @@ static void append_types(struct text *text, const struct iaprof_profile *profile
 		append_key(text, "unit");
 		text_append_json(text, type->unit);
 		append_label(text, type);
-		text_append_format(text, ",\"role\":%" PRIu32 ",\"isDevice\":%s,\"isPlural\":%s,\"device\":\"%s\"}",
-				   type->role, value_type_is_of_device(type) ? "true" : "false",
-				   value_type_is_plural(type) ? "true" : "false", device_kind_word(type->device_kind));
+		text_append_format(
+			text, ",\"role\":%" PRIu32 ",\"isDevice\":%s,\"isPlural\":%s,\"isWait\":%s,\"device\":\"%s\"}",
+			type->role, value_type_is_of_device(type) ? "true" : "false",
+			value_type_is_plural(type) ? "true" : "false", value_type_is_wait(type) ? "true" : "false",
+			device_kind_word(type->device_kind));
 	}
 	text_append_string(text, type_count(profile) ? "]" : "[]");
 }
@@ -91,6 +94,32 @@ static void append_texts(struct text *text, const struct stack_tree *tree, const
 		text_append_json(text, *name);
 	}
 	text_append_string(text, "]");
+}
+
+/* What functions do in the answer (code_site.h). */
+static void append_works(struct text *text, const struct stack_tree *tree)
+{
+	struct text work = { 0 };
+	append_key(text, "works");
+	text_append_string(text, "[");
+	for (size_t i = 0; i < tree->frames.count; i++) {
+		const struct iaprof_frame *frame = tree->frames.items[i];
+		work.size = 0;
+		code_work_append(&work, frame, different_frames_class(&tree->frames, frame));
+		text_append_string(text, i ? "," : "");
+		text_append_json(text, text_string(&work));
+	}
+	text_append_string(text, "]");
+	text->failed |= work.failed;
+	text_free(&work);
+}
+
+/* Returns the rank and the flags of a frame in the answer as one number, as page/data.js has them. */
+static uint32_t site_number(struct text *scratch, const struct stack_tree *tree, const struct iaprof_frame *frame)
+{
+	scratch->size = 0;
+	return code_site_rank(frame) | code_work_append(scratch, frame, different_frames_class(&tree->frames, frame))
+					       << CODE_SITE_RANK_BITS;
 }
 
 /* The runs whose times the page has: of a difference, the earlier one is the second. */
@@ -150,6 +179,7 @@ static void append_header(struct text *text, const struct stack_tree *tree, cons
 	text_append_json(text, choices->title);
 	append_key(text, "threads");
 	text_append_json(text, choices->threads);
+	text_append_format(text, ",\"lines\":%s", choices->lines ? "true" : "false");
 	append_types(text, profile);
 	append_key(text, "metadata");
 	page_data_append_metadata(text, profile->metadata);
@@ -169,6 +199,7 @@ static void append_header(struct text *text, const struct stack_tree *tree, cons
 	append_texts(text, tree, "modules", offsetof(struct iaprof_frame, module));
 	append_texts(text, tree, "files", offsetof(struct iaprof_frame, file));
 	append_texts(text, tree, "classes", offsetof(struct iaprof_frame, kernel_class));
+	append_works(text, tree);
 	append_key(text, "code");
 	page_code_append(text, choices->code, profile);
 	text_append_string(text, "}");
@@ -176,6 +207,7 @@ static void append_header(struct text *text, const struct stack_tree *tree, cons
 
 static void append_frames(struct text *text, const struct stack_tree *tree)
 {
+	struct text scratch = { 0 };
 	page_number_append(text, tree->frames.count);
 	for (size_t i = 0; i < tree->frames.count; i++) {
 		const struct iaprof_frame *frame = tree->frames.items[i];
@@ -183,7 +215,10 @@ static void append_frames(struct text *text, const struct stack_tree *tree)
 		page_number_append(text, frame->flags & ~IAPROF_FRAME_STALL_CLASS_MASK);
 		page_number_append(text, different_frames_line(&tree->frames, frame));
 		page_number_append(text, frame->pid);
+		page_number_append(text, site_number(&scratch, tree, frame));
 	}
+	text->failed |= scratch.failed;
+	text_free(&scratch);
 }
 
 /* Returns the number of levels from a node up to an ancestor; a root's parent is above all nodes. */

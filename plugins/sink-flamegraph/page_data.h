@@ -3,7 +3,8 @@
  * Encodes a profile as the data of a page, which page/data.js decodes: the length of the JSON (4 bytes, little-endian),
  * the JSON, and numbers in LEB128 (7 bits per byte, least significant first, the highest bit: more follow):
  *
- *   number of frames, and for each: kind, flags, line, pid; its name, module and file are in the JSON
+ *   number of frames, and for each: kind, flags, line, pid, what it is in the answer; its name, module, file and
+ *     what it does are in the JSON
  *   number of nodes, and for each, a parent before its children:
  *     the thread and device of a stack, if there are several, and its span are below its leaf (stack_origins.h)
  *     levels from the previous node up to its parent: 0 for a child of the previous node; the first node is a root
@@ -25,6 +26,7 @@
 struct page_choices {
 	uint32_t value_type; /* VALUE_TYPE_NONE: none */
 	const char *title;   /* NULL: none */
+	bool lines;          /* CPU functions are split by source line, and inlined functions are shown */
 	const char *threads; /* one of stack_text_threads_choices: whether threads are shown as frames */
 	struct page_heatmap heatmap;
 	struct page_code *code; /* device code */

@@ -115,6 +115,13 @@ class Reader:
                                  f'found.getClientRects().length && found.textContent === {json.dumps(text)})')
         self.click_on(selector, position)
 
+    def bars(self):
+        """-> {heading of the panel: its bars as the terminal writes them, such as "json 12.0 %, copy 3.00 %"}"""
+        found = self.evaluate('[...document.querySelectorAll("#panel section")].map(section => [section.querySelector("h2"), section]).filter(([head]) => head)'
+                              '.map(([head, section]) => [head.firstChild.textContent, [...section.querySelectorAll(".krow")].map(row => '
+                              'row.firstChild.textContent + " " + row.lastChild.textContent)])')
+        return {heading: ', '.join(rows).replace(THIN, ' ') for heading, rows in found if rows}
+
     def view(self, name):
         self.click_text('#tabs button', name)
 

@@ -264,7 +264,9 @@ def processes_are_chosen_and_merged(window):
     stacks = [(0, 500, [Frame('model', PROGRAM, pid=7), Frame('main'), Frame('a')]),
               (0, 300, [Frame('model', PROGRAM, pid=8), Frame('main'), Frame('b')]),
               (0, 200, [Frame('other', PROGRAM, pid=9), Frame('main')])]
-    reader = Reader(window, make_page([COUNT], stacks))
+    merged = Reader(window, make_page([COUNT], stacks))
+    equal([tip.title for tip in merged.all_tips(1)], ['model', 'other (9)'], 'processes of one name are one')
+    reader = Reader(window, 'page.html', '#merge=no')
     equal([tip.title for tip in reader.all_tips(1)], ['model (7)', 'model (8)', 'other (9)'], 'processes')
     reader.click(0.6, 1)
     equal(reader.crumbs(), ['All gpu-stalls', 'model (8)'], 'one of two of a name')
@@ -277,7 +279,7 @@ def processes_are_chosen_and_merged(window):
     equal((reader.text('whole-sum'), reader.texts('#filters button')), ('300 samples', ['process 8  ×']), 'one')
     reader.choose('process', '')
     reader.choose('merge', True)
-    equal([(tip.title, tip.rows['Total'].split()[0]) for tip in reader.all_tips(1)], [('model', '800'), ('other', '200')],
+    equal([(tip.title, tip.rows['Total'].split()[0]) for tip in reader.all_tips(1)], [('model', '800'), ('other (9)', '200')],
           'merged')
     equal([tip.title for tip in reader.all_tips(2)], ['main', 'main'], 'and what is below them')
     equal([(tip.title, tip.rows['Total'].split()[0]) for tip in reader.all_tips(3)], [('a', '500'), ('b', '300')], 'both')

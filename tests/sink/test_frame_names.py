@@ -104,8 +104,10 @@ def read_pprof(path):
 
 
 def read_page(window, path):
+    """Without inlined functions of the CPU, which the page has and hides at first."""
     Reader(window, path)
-    return set(window.evaluate('window.iaprof.model.frames.names.slice(0, window.iaprof.model.frames.own)'))
+    return set(window.evaluate('(({ names, kind, flags, own }) => names.slice(0, own).filter((_, frame) => !(flags[frame] & 1) || kind[frame] > 5))'
+                               '(window.iaprof.model.frames)'))
 
 
 def read_svg(path):

@@ -12,7 +12,7 @@ from reader import page_cases
 from stacks import run
 
 FILES = ('code_view', 'demo', 'difference', 'flamegraph', 'flamegraph_looks', 'flamegraph_pprof', 'flamegraph_views',
-         'frame_names', 'heatmap', 'names', 'npu_view', 'spans', 'speedscope', 'threads', 'web')
+         'frame_names', 'heatmap', 'names', 'npu_view', 'program_answer', 'spans', 'speedscope', 'threads', 'web')
 # What a sanitizer is to see: the pages of the others are written by code that other tests run, too.
 IN_SANITIZERS = 'names', 'spans'
 

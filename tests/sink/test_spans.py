@@ -66,7 +66,7 @@ def the_table_has_spans(window):
            ((FAST, REPLY), ((70, 0), 'p20 (20)'))], 'spans, the largest first')
     equal(values(reader, 'tfoot'), {'No span': (30, 90), 'Total': (1_000, 2_090)}, 'what is left, and all')
     equal(reader.texts('#spans-body tbody tr:first-child td.n b'), [share(600, 1_000), ''], 'shares')
-    reader.click_text('#spans-body th button', 'off-cpu')
+    reader.click_text('#spans-body th button', 'Waiting')
     equal(list(values(reader)), [(SLOW, QUERY), (SLOW, PARSE), (FAST, REPLY)], 'sorted by another metric')
     reader.click_text('#spans-by button', 'Trace')
     equal(rows(reader), {(SLOW, '2'): ((900, 2_000), 'p7 (7), p7 (7)\np7 (7), pool (8)'),
@@ -211,7 +211,7 @@ def launches_of_spans_are_listed(window):
     found = make_page([NANOSECONDS, OFF_CPU], STACKS, times=Times(60_000_000), options=['value=cpu', 'spans=yes'],
                       records=launch_records())
     reader = Reader(window, found, '#view=spans')
-    equal(reader.texts('#spans-body th')[:5], ['Trace', 'Span', 'CPU time ↓', 'off-cpu', 'GPU launches'], 'columns')
+    equal(reader.texts('#spans-body th')[:5], ['Trace', 'Span', 'CPU time ↓', 'Waiting', 'GPU launches'], 'columns')
     equal(list(rows(reader)), [(SLOW, PARSE), (SLOW, QUERY), (FAST, REPLY), (SLOW, ALONE), (FAST, ALONE)], 'rows')
     equal(reader.texts('#spans-body td.launched'), ['', '543', '', '70,000', '6,000', '800,000', '876,543'], 'launches')
     equal(rows(reader)[(FAST, ALONE)][1], 'p20 (20), thread 21', 'the owner of a span without samples')

@@ -55,7 +55,7 @@ class App {
       .filter(Boolean).join(', ');
     const select = element('value');
     for (const type of this.model.order) {
-      select.add(new Option(this.model.typeLabel(type), this.model.types[type].name));
+      select.add(new Option(this.model.typeTitle(type), this.model.types[type].name));
     }
     if (new Set([...select.options].map(({ text }) => text)).size < select.options.length)
       for (const option of select.options)
@@ -189,13 +189,17 @@ class App {
     element('device').value = model.device;
     element('service').value = model.service;
     element('threads').value = model.threads;
-    element('merge').checked = state.get('merge') === 'yes';
+    element('merge').checked = model.merges;
+    element('lines-option').hidden = !model.canShowLines;
+    element('show-lines').checked = model.showsLines;
     for (const [group, key] of [['detail', 'detail'], ['layout', 'layout'], ['order', 'order']])
       for (const button of document.querySelectorAll(`#${group} button`))
         button.setAttribute('aria-pressed', String(button.dataset.value === state.get(key)));
     element('detail-option').hidden = !model.isDevice || state.get('order') === 'callers';
-    element('idle-option').hidden = model.idleType < 0 || Boolean(this.compare) || state.get('order') === 'callers';
-    element('show-idle').checked = model.showsIdle;
+    element('idle-option').hidden = model.isWait ? !(model.programAnswer.idle > 0) : model.idleType < 0 || Boolean(this.compare) || state.get('order') === 'callers';
+    element('show-idle').checked = model.isWait ? !model.foldsIdle : model.showsIdle;
+    element('idle-option').lastChild.textContent = model.isWait ? ' Idle waits' : ' Idle time';
+    element('idle-option').title = model.isWait ? 'Waits of event loops and pools for work' : '';
     element('libraries-option').hidden = !model.canFoldLibraries || state.get('order') === 'callers';
     element('show-libraries').checked = !model.foldsLibraries;
     element('use-option').hidden = !model.canMarkUse;
@@ -401,9 +405,10 @@ class App {
     for (const key of ['thread', 'device', 'service', 'threads'])
       on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));
     on('show-libraries', 'change', () => state.set({ libraries: element('show-libraries').checked ? 'yes' : '', zoom: '' }));
-    on('show-idle', 'change', () => state.set({ idle: element('show-idle').checked ? '' : 'no', zoom: '' }));
+    on('show-idle', 'change', () => state.set({ idle: this.idleChoice(), zoom: '' }));
+    on('show-lines', 'change', () => state.set({ lines: element('show-lines').checked ? 'yes' : 'no', zoom: '' }));
     on('mark-use', 'change', () => state.set({ use: element('mark-use').checked ? '' : 'no' }));
-    on('merge', 'change', () => state.set({ merge: element('merge').checked ? 'yes' : '', zoom: '' }));
+    on('merge', 'change', () => state.set({ merge: element('merge').checked ? 'yes' : 'no', zoom: '' }));
     for (const key of ['focus', 'ignore', 'hide'])
       on(key, 'change', () => state.set({ [key]: element(key).value, zoom: '' }));
     for (const group of ['detail', 'layout', 'order'])
@@ -438,6 +443,12 @@ class App {
     const chosen = [...element('filters').querySelectorAll('button')].map(({ textContent }) => textContent.replace('×', '').trim());
     return [element('title').textContent, element('facts').textContent, this.model.typeLabel(), ...(this.model.range ? [this.strip.rangeText()]
       : []), ...chosen].join(', ');
+  }
+
+  // Idle time of devices is shown by default, and idle waits are not.
+  idleChoice() {
+    const isShown = element('show-idle').checked;
+    return this.model.isWait ? (isShown ? 'yes' : '') : isShown ? '' : 'no';
   }
 
   closeMenu() {

@@ -114,7 +114,7 @@ class CodeData {
   functions() {
     const { type } = this;
     if (this.isCpu) {
-      const values = this.model.values(Detail.LINE);
+      const values = this.model.during({ lines: 'yes' }, () => this.model.values(Detail.LINE));
       if (this.cpuValues !== values)
         this.cpuFunctions = cpuFunctionsOf(this.model, values, this.code.files);
       this.cpuValues = values;
@@ -170,7 +170,7 @@ class CodeData {
     const { frames } = this.model;
     if (this.isCpu) {
       const frame = view.frame[cell.label || cell.node];
-      return cell.node && !cell.more && isCpuLine(frames, frame)
+      return cell.node && !cell.more && isCpuCode(frames, frame)
         ? { kernel: frames.names[frame], file: frames.files[frame], line: frames.line[frame] } : null;
     }
     const place = { kernel: null, file: null, line: 0, slot: cell.slot };

@@ -1,7 +1,10 @@
 // CPU functions with their source lines, in the form of GPU functions (code_data.js), without instructions.
 
-const isCpuLine = (frames, frame) => [Kind.USER, Kind.JIT, Kind.PYTHON].includes(frames.kind[frame]) &&
+const isCpuLine = (frames, frame) => CODE_KINDS.has(frames.kind[frame]) &&
   frames.line[frame] > 0 && Boolean(frames.files[frame]);
+
+// Also the frame of a function with several lines.
+const isCpuCode = (frames, frame) => isCpuLine(frames, frame) || (frame >= frames.own && CODE_KINDS.has(frames.kind[frame]) && Boolean(frames.files[frame]));
 
 function hasCpuLines(frames) {
   if (frames.hasCpuLines === undefined)

@@ -7,6 +7,8 @@ const Kind = Object.freeze({ PROCESS: 1, USER: 2, LINUX_KERNEL: 3, JIT: 4, SEPAR
   PYTHON: 14,
   DEVICE_LINE: 100, // created by views: not in a profile
   THREAD: 101, DEVICE: 102, SPAN: 103 }); // stack_origins.h
+// lib/stacks/code_site.h: what a function is in the answer.
+const Work = Object.freeze({ RANK: 7, RUNTIME: 8, WAIT: 16, IDLE: 32 });
 const Flag = Object.freeze({ INLINED: 1, UNKNOWN: 2, PRODUCER: 4, LIBRARY: 8 });
 
 async function inflate(text) {
@@ -39,15 +41,16 @@ function parseProfile(bytes) {
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
   const next = numbersOf(bytes, 4 + length);
   const frameCount = next();
-  const frames = { names: header.names, modules: header.modules, files: header.files, classes: header.classes,
+  const frames = { names: header.names, modules: header.modules, files: header.files, classes: header.classes, works: header.works,
     count: frameCount,
     kind: new Uint8Array(frameCount), flags: new Uint8Array(frameCount), line: new Uint32Array(frameCount),
-    pid: new Uint32Array(frameCount) };
+    pid: new Uint32Array(frameCount), site: new Uint8Array(frameCount) };
   for (let i = 0; i < frameCount; i++) {
     frames.kind[i] = next();
     frames.flags[i] = next();
     frames.line[i] = next();
     frames.pid[i] = next();
+    frames.site[i] = next();
   }
   // For code without a name, the file is usually known.
   for (let i = 0; i < frameCount; i++)

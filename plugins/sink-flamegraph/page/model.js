@@ -38,7 +38,7 @@ function addSpan(spans, { names, pid }, frame, process, thread) {
 }
 
 // enum iaprof_value_role
-const Role = Object.freeze({ CPU_TIME: 1, DEVICE_TIME: 2, DEVICE_SAMPLES: 3, DEVICE_IDLE: 5, COPY_TIME: 7, COPIED_BYTES: 8 });
+const Role = Object.freeze({ CPU_TIME: 1, DEVICE_TIME: 2, DEVICE_SAMPLES: 3, WAIT: 4, DEVICE_IDLE: 5, COPY_TIME: 7, COPIED_BYTES: 8 });
 
 class Model {
   constructor(profile, state) {
@@ -70,6 +70,9 @@ class Model {
 
   // The name of a value type on the page.
   typeLabel(type = this.type) { return (this.types[type] || { label: 'nothing' }).label; }
+
+  // The same at the beginning of a heading.
+  typeTitle(type = this.type) { return this.typeLabel(type).replace(/^./, first => first.toUpperCase()); }
 
   // A phrase that begins with a verb in the singular, "waits for data", as it follows the name: "GPU samples wait for data".
   verb(phrase) { return (this.types[this.type] || {}).isPlural ? phrase.replace(/s(?= )/, '') : phrase; }
@@ -196,7 +199,7 @@ class Model {
   }
 
   remember(name, key, make) {
-    const place = `${name} ${Boolean(this.state.get('hide'))} ${this.foldsLibraries} ${this.isDevice}`, known = this.cache.get(place);
+    const place = `${name} ${Boolean(this.state.get('hide'))} ${this.state.get('lines')} ${this.foldsIdle} ${this.foldsLibraries} ${this.isDevice} ${this.merges}`, known = this.cache.get(place);
     if (known && known.key === key)
       return known.value;
     const value = make();
@@ -209,7 +212,7 @@ class Model {
     const { state } = this;
     const choice = VIEW_KEYS_OF_STATE.map(key => state.get(key));
     const view = this.remember(`view ${detail} ${threads}`, JSON.stringify(choice), () => this.makeView({ detail,
-      threads, merges: state.get('merge') === 'yes', foldsLibraries: this.foldsLibraries, isDevice: this.isDevice, focus: expressionOf(state.get('focus')),
+      threads, merges: this.merges, lines: this.showsLines, foldsIdle: this.foldsIdle, foldsLibraries: this.foldsLibraries, isDevice: this.isDevice, focus: expressionOf(state.get('focus')),
       ignore: expressionOf(state.get('ignore')), hide: expressionOf(state.get('hide')),
       process: Number(state.get('process')) || null, thread: this.thread, device: this.device, trace: this.trace, service: this.service }));
     const time = this.range ? state.get('time') : '';
@@ -263,7 +266,7 @@ class Model {
 
   // The values as if nothing were hidden or folded: that changes what is drawn, but no numbers.
   unhiddenValues() {
-    return this.during({ hide: '', libraries: 'yes' }, () => this.values(Detail.LINE));
+    return this.during({ hide: '', libraries: 'yes', lines: 'yes' }, () => this.values(Detail.LINE));
   }
 
   unfoldedValues(...options) {
@@ -289,6 +292,46 @@ class Model {
 
   // Whether there is code of libraries and frameworks that the flame graph folds by default.
   get canFoldLibraries() { return libraryNodes(this.profile, this.isDevice).includes(1); }
+
+  // Whether CPU functions are split by source line, and inlined functions are shown.
+  get showsLines() { return (this.state.get('lines') || (this.header.lines ? 'yes' : 'no')) === 'yes'; }
+
+  // Whether there are lines that the flame graph can show, and does not always.
+  get canShowLines() { return this.frames.functions.some((frame, own) => frame !== own) || this.frames.flags.some(flags => flags & Flag.INLINED); }
+
+  // Processes of one name are one, but where each one has a device.
+  get merges() { return (this.state.get('merge') || (this.isDevice ? 'no' : 'yes')) === 'yes'; }
+
+  // Names that several processes have.
+  get sharedNames() {
+    if (!this.foundShared) {
+      const { kind, names, pid, own } = this.frames, pids = new Map();
+      this.foundShared = new Set();
+      for (let frame = 0; frame < own; frame++) {
+        if (kind[frame] !== Kind.PROCESS)
+          continue;
+        if (pids.has(names[frame]) && pids.get(names[frame]) !== pid[frame])
+          this.foundShared.add(names[frame]);
+        pids.set(names[frame], pid[frame]);
+      }
+    }
+    return this.foundShared;
+  }
+
+  get isWait() { return Boolean((this.types[this.type] || {}).isWait); }
+
+  // Whether waits of event loops and pools for work are left out.
+  get foldsIdle() { return this.isWait && this.state.get('idle') !== 'yes'; }
+
+  // What the filters keep of CPU time or of waits, explained.
+  get programAnswer() {
+    return this.during({ hide: '', libraries: 'yes', lines: 'yes', idle: 'yes' }, () => {
+      const values = this.values(Detail.LINE);
+      if (!this.answered || this.answered.values !== values)
+        this.answered = new ProgramAnswer(this, values);
+      return this.answered;
+    });
+  }
 
   get foldsLibraries() {
     return this.canFoldLibraries && this.state.get('libraries') !== 'yes' && this.state.get('order') !== 'callers';
@@ -363,7 +406,7 @@ class Model {
 
   frameName(frame) {
     const { names, pid, kind } = this.frames;
-    if (kind[frame] === Kind.PROCESS && pid[frame] && this.state.get('merge') !== 'yes')
+    if (kind[frame] === Kind.PROCESS && pid[frame] && !(this.merges && this.sharedNames.has(names[frame])))
       return `${names[frame]} (${pid[frame]})`;
     if (kind[frame] === Kind.THREAD)
       return threadText(names[frame], this.threads === 'name' ? 0 : pid[frame]);

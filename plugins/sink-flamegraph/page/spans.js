@@ -114,7 +114,7 @@ class SpansView {
     const { model, state } = this.app;
     return make('tr', {}, make('th', { scope: 'col', textContent: 'Trace' }), make('th', { scope: 'col', className: this.isByTrace
       ? 'n' : '', textContent: this.isByTrace ? 'Spans' : 'Span' }), ...model.order.map(type => {
-      const isShown = type === model.type, button = make('button', { type: 'button', textContent: model.typeLabel(type) +
+      const isShown = type === model.type, button = make('button', { type: 'button', textContent: model.typeTitle(type) +
         (isShown ? ' ↓' : '') });
       button.addEventListener('click', () => state.set({ value: model.types[type].name, zoom: '', without: '', reason: '' }));
       const cell = make('th', { scope: 'col', className: isShown ? 'n' : 'n other' }, button);

@@ -2,12 +2,12 @@
 // a link shows the same view. Default values are not in the address; unknown ones are ignored.
 
 const STATE_FIRST = Object.freeze({ view: 'flame', value: '', zoom: '', detail: 'line', layout: 'flame', order: 'calls',
-  time: '', focus: '', ignore: '', hide: '', process: '', thread: '', device: '', service: '', trace: '', threads: '', merge: '', libraries: '', idle: '', use: '', reason: '', without: '', search: '', kernel: '',
+  time: '', focus: '', ignore: '', hide: '', process: '', thread: '', device: '', service: '', trace: '', threads: '', merge: '', lines: '', libraries: '', idle: '', use: '', reason: '', without: '', search: '', kernel: '',
   row: '', name: '', group: 'function', sort: 'self', spans: 'span', width: '', strip: 'timeline', unfold: '', span: '' });
 // FILTERS omit samples; VIEW_KEYS_OF_STATE determine how a view's frames are derived from the profile's. A change of a
 // key in SPAN_ENDS changes the graph, which resets the visible part of its width.
 const FILTERS = Object.freeze(['focus', 'ignore', 'hide', 'process', 'thread', 'device', 'service', 'trace']);
-const VIEW_KEYS_OF_STATE = Object.freeze([...FILTERS, 'threads', 'merge']);
+const VIEW_KEYS_OF_STATE = Object.freeze([...FILTERS, 'threads', 'merge', 'lines']);
 const SPAN_ENDS = ['zoom', 'value', 'order', 'time', 'idle', 'libraries', ...VIEW_KEYS_OF_STATE, 'without', 'width'];
 
 // Choices that narrow the profile; undone in this order if there is no history.

@@ -37,7 +37,7 @@ class Summary {
       this.panel.append(this.answer(), ...this.copies(), ...this.why(), ...this.narrow(), ...this.ranks(), ...this.classes(),
         ...(this.analysis.sorted.length ? [this.kernels()] : []));
     } else {
-      this.panel.append(this.cpuAnswer(), this.hottest());
+      this.panel.append(...this.programSections(), ...(model.isWait ? [] : [this.hottest()]));
     }
     this.panel.append(...this.findings(), this.quality());
   }
@@ -241,32 +241,108 @@ class Summary {
     return this.section(`${this.byLabel()} by kernel`, sorted.length > 8 ? `${sorted.length} kernels` : 'stall reasons', ...rows);
   }
 
-  cpuAnswer() {
-    const { model } = this.app, values = model.values();
-    const whole = values.total[0], [first] = this.hottestRows(values);
-    const section = make('section', {}), lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' });
-    section.append(lead, say);
-    if (!first || !(whole > 0)) {
+  // CPU time or waits: the function of the program to look at, and what is spent there.
+  programSections() {
+    const { model } = this.app, answer = model.programAnswer;
+    const lead = make('p', { className: 'lead' }), say = make('p', { className: 'say' }), section = make('section', {}, lead, say);
+    if (!(answer.value > 0) && !(answer.idle > 0)) {
       lead.append(`No ${model.typeLabel()}`);
-      return section;
+      return [section];
     }
-    lead.append(make('em', { textContent: shareText(first.self, whole) }), ` of ${model.shareOf} ${
-      model.unit === 'count' ? 'are' : 'is'} in one function:`);
-    const where = this.fileOf(first, values);
-    say.append(make('b', { textContent: shortName(first.name), title: first.name }), where ? `, ${where}.` : '.');
-    return section;
+    if (answer.isWait)
+      this.appendWaits(answer, lead, say);
+    else
+      this.appendTime(answer, lead, say);
+    const label = model.typeTitle();
+    return [section, ...(answer.isWait ? [] : [this.siteChain(answer), this.partRows('Where it goes', answer.below, answer.value)]),
+      answer.isWait && this.partRows(`${label} by reason`, answer.reasons, answer.value),
+      answer.hasPrograms && this.partRows(`${label} by program`, answer.programs, answer.value),
+      this.siteRows(`${label} by function of the program`, answer), answer.idle > 0 && this.idleWaits(answer)].filter(Boolean);
   }
 
-  // The file of a function with most of its samples, or else its module.
-  fileOf(row, { view, self }) {
-    const { frames } = this.app.model, { table } = this.app;
-    const hasSeveral = table.cached.groupOfFrame.indexOf(row.number) !== table.cached.groupOfFrame.lastIndexOf(row.number);
-    let heaviest = 0;
-    for (let node = 1; hasSeveral && node < view.count; node++)
-      if (self[node] > (heaviest ? self[heaviest] : 0) && table.cached.groupOfFrame[view.frame[node]] === row.number)
-        heaviest = node;
-    const frame = heaviest ? view.frame[heaviest] : row.frame;
-    return baseName(frames.files[frame] || frames.modules[frame] || '');
+  appendTime(answer, lead, say) {
+    const { model } = this.app, { top, isFunction } = answer;
+    const value = isFunction ? top.value : answer.programs[0].value;
+    lead.append(make('em', { textContent: shareText(value, answer.value) }), ` of ${model.shareOf} ${model.unit === 'count' ? 'are' : 'is'} in`);
+    this.appendPlace(answer, isFunction ? top : { name: '', program: answer.programs[0].name }, say);
+    say.append('.');
+  }
+
+  appendWaits(answer, lead, say) {
+    const { model } = this.app, { reasons: [reason], value, idle, topWait } = answer;
+    if (answer.isMostlyIdle) {
+      lead.append(make('em', { textContent: shareText(idle, idle + value) }), ` of ${model.shareOf} is idle: event loops and pools without work.`);
+      if (!reason)
+        return;
+      say.append(`Of the rest, ${shareText(reason.value, value)} is for ${reason.name || 'unknown events'}`);
+    } else {
+      lead.append(make('em', { textContent: shareText(reason.value, value) }), ` of ${model.shareOf} is for ${reason.name || 'unknown events'},`);
+    }
+    const isMost = topWait >= MOST * reason.value;
+    say.append(`${answer.isMostlyIdle ? ', ' : ''}${isMost ? 'most in ' : `${shareText(topWait, reason.value)} of it in `}`);
+    this.appendPlace(answer, answer.top, say);
+    say.append('.');
+  }
+
+  // "parse, parser.py:41", or a program's name
+  appendPlace(answer, site, say) {
+    const place = site.name ? answer.placeOf(answer.hottestLine(site)) : '', name = site.name || site.program;
+    say.append(make('b', { textContent: shortName(name), title: name }), place ? `, ${place}` : '');
+  }
+
+  // The program, the function and its hottest line.
+  siteChain(answer) {
+    const { app } = this, { top } = answer, rows = [], { view, frames } = answer;
+    if (!answer.isFunction)
+      return null;
+    const add = (group, name, sub, value, open, isCode) => {
+      const button = make('button', { type: 'button', title: name }, isCode ? make('code', { textContent: name }) : nameWithEnd('b', name),
+        make('i', { textContent: shareText(value, answer.value) }), make('small', { textContent: sub }));
+      button.addEventListener('click', open);
+      const item = make('li', {}, button);
+      item.style.setProperty('--c', `var(--frame-${group})`);
+      rows.push(item);
+    };
+    const hottest = answer.hottestLine(top), frame = view.frame[hottest.node], file = frames.files[frame];
+    if (answer.hasPrograms) {
+      const program = answer.programs.find(({ name }) => name === top.program);
+      add('process', top.program, 'Program', program.value, () => app.zoomTo(view, pathTo(view, hottest.node)[0]));
+    }
+    add(groupOf(frames, frame), top.name, `Function of the program, ${answer.placeOf(hottest)}`, top.value, () => app.zoomTo(view, hottest.node));
+    if (file && hottest.line && hottest.value < top.value) {
+      const text = app.model.sourceText(file, hottest.line);
+      add('line', text || `line ${hottest.line}`, `Hottest line, ${baseName(file)}:${hottest.line}`, hottest.value,
+        () => app.openCode({ kernel: top.name, file, line: hottest.line }), Boolean(text));
+    }
+    return this.section('Why', '', make('ul', { className: 'chain', id: 'why' }, ...rows));
+  }
+
+  partRows(title, parts, whole) {
+    const shown = shownParts(parts, whole), longest = shown.length ? shown[0].value : 0;
+    return this.section(title, '', ...shown.map(({ name, value }) => barRow(make('div', { className: 'krow', title: name }),
+      nameWithEnd('span', name || 'its own code'), this.plainBar('gpu'), { value, longest, whole })));
+  }
+
+  plainBar(group) {
+    const bar = make('span', { className: 'mix' }, make('i', {}));
+    bar.firstChild.style.cssText = `width:100%;background:var(--frame-${group})`;
+    return bar;
+  }
+
+  siteRows(title, answer) {
+    const shown = answer.sites.filter(({ name, value }) => name && value >= PART_SHARE * answer.value).slice(0, SITES_SHOWN);
+    const longest = shown.length ? shown[0].value : 0;
+    return shown.length && this.section(title, '', ...shown.map(site => {
+      const { node } = answer.hottestLine(site), button = barRow(make('button', { type: 'button', className: 'krow',
+        title: `${site.name}, ${answer.placeOf({ node })}` }), nameWithEnd('span', site.name), this.plainBar('linux'), { value: site.value, longest, whole: answer.value });
+      button.addEventListener('click', () => this.app.zoomTo(answer.view, node));
+      return button;
+    }));
+  }
+
+  idleWaits({ idle, value }) {
+    return this.section('', '', make('p', { id: 'idle', className: 'say', textContent:
+      `Idle waits of event loops and pools${value > 0 ? ', not counted above' : ''}: ${timeText(idle)}` }));
   }
 
   // Functions by self, then by name, in the same order as on the terminal.
@@ -276,7 +352,7 @@ class Summary {
   }
 
   hottest() {
-    const { app } = this, values = app.model.values();
+    const { app } = this, values = app.model.during({ lines: 'yes' }, () => app.model.values());
     const rows = this.hottestRows(values).slice(0, 10), longest = rows.length ? rows[0].self : 0;
     return this.section(`Self ${app.model.typeLabel()} by function`, '', ...rows.map(row => {
       const bar = make('span', { className: 'mix' }, make('i', {}));

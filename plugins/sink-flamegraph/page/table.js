@@ -47,7 +47,7 @@ class TableView {
 
   // Rows by group: { key, name, where, group, self, total, mix, frame, number }, the largest self first.
   rowsOf(group, values) {
-    const isMerged = this.app.state.get('merge');
+    const isMerged = this.app.model.merges;
     const known = this.cached && this.cached.values === values && this.cached.group === group && this.cached.isMerged === isMerged;
     if (known)
       return this.cached.rows;
@@ -149,9 +149,10 @@ class TableView {
     const group = state.get('group') in GROUPINGS ? state.get('group') : 'function';
     element('table-group').value = group;
     const threads = group === 'thread' ? 'yes' : model.threads;
-    this.before = this.app.compare ? model.unfoldedValues(Detail.LINE, 1, threads) : null;
+    const lines = group === 'line' ? 'yes' : state.get('lines'), valuesOf = side => model.during({ lines }, () => model.unfoldedValues(Detail.LINE, side, threads));
+    this.before = this.app.compare ? valuesOf(1) : null;
     const earlier = this.before ? this.rowsOf(group, this.before) : [];
-    this.values = model.unfoldedValues(Detail.LINE, 0, threads);
+    this.values = valuesOf(0);
     this.rows = this.rowsOf(group, this.values);
     if (this.before)
       this.rows = this.withChanges(this.rows, earlier);

@@ -103,7 +103,7 @@ class TimeStrip {
     const device = [...this.slots.keys()], cpu = this.cpuType();
     this.lanes = [];
     const bottom = pen.height - 1.5 * pen.rem, top = 0.6 * pen.rem;
-    const small = [...(cpu >= 0 ? [model.types[cpu].name.startsWith('npu-') ? 'Calls' : 'CPU'] : []), ...(this.jobs.length ? [this.jobsLabel()] : [])];
+    const small = [...(cpu >= 0 ? [this.cpuLabel(cpu)] : []), ...(this.jobs.length ? [this.jobsLabel()] : [])];
     const lane = Math.min(1.05 * pen.rem, (bottom - top) / (small.length + 1));
     if (!device.length && small.length === 1 && cpu >= 0) {
       this.lanes.push({ top, bottom, type: cpu });
@@ -133,12 +133,17 @@ class TimeStrip {
   // The samples of a GPU have the lane with its name.
   jobsLabel() { return this.slots.size && this.app.jobDevice() === 'GPU' ? 'Busy' : this.app.jobDevice(); }
 
-  // The value type of the CPU lane: CPU samples, whatever else is shown, or another type if there are none.
+  cpuLabel(type) {
+    const { name, role } = this.app.model.types[type];
+    return name.startsWith('npu-') ? 'Calls' : role === Role.WAIT ? 'Waiting' : 'CPU';
+  }
+
+  // The value type of the CPU lane: waits if they are shown, or else CPU samples, or another type if there are none.
   cpuType() {
     const { model } = this.app, { types } = model, others = model.order.filter(type => !this.slots.has(type));
     const own = others.filter(type => types[type].role === Role.CPU_TIME), rest = others.filter(type =>
       !this.jobs.length || !types[type].name.startsWith('npu-'));
-    return own.length ? own[0] : rest.includes(model.type) ? model.type : rest.length ? rest[0] : -1;
+    return others.includes(model.type) && types[model.type].role === Role.WAIT ? model.type : own.length ? own[0] : rest.includes(model.type) ? model.type : rest.length ? rest[0] : -1;
   }
 
   // Runs of a comparison, with their slots and factors, and where their lanes are.

@@ -9,13 +9,38 @@ class Frames {
   constructor(frames) {
     Object.assign(this, frames);
     this.own = frames.count;
+    this.functions = this.functionFrames();
     this.lines = new Map();
-    // What views add has no more frames than the profile has instructions and functions.
-    for (const key of ['kind', 'flags', 'line', 'pid']) {
-      const grown = new frames[key].constructor(3 * frames.count + 8);
-      grown.set(frames[key]);
+  }
+
+  // By frame: that of its function, without a line, if the function has several lines; else the frame itself.
+  functionFrames() {
+    const groups = new Map();
+    // What views add has no more frames than the profile has functions, instructions and lines.
+    for (const key of ['kind', 'flags', 'line', 'pid', 'site']) {
+      const grown = new this[key].constructor(4 * this.own + 8);
+      grown.set(this[key]);
       this[key] = grown;
     }
+    for (let frame = 0; frame < this.own; frame++)
+      if (CODE_KINDS.has(this.kind[frame]) || this.kind[frame] === Kind.LINUX_KERNEL) {
+        const key = [this.kind[frame], this.flags[frame], this.names[frame], this.modules[frame], this.files[frame]].join('\n');
+        const group = groups.get(key);
+        if (group)
+          group.push(frame);
+        else
+          groups.set(key, [frame]);
+      }
+    const functions = Int32Array.from({ length: this.own }, (_, frame) => frame);
+    for (const [first, ...others] of groups.values())
+      if (others.length) {
+        const made = this.count++;
+        for (const key of ['kind', 'flags', 'site', 'names', 'modules', 'files', 'classes', 'works'])
+          this[key][made] = this[key][first];
+        for (const frame of [first, ...others])
+          functions[frame] = made;
+      }
+    return functions;
   }
 
   // The frame of a line of device code in a function: 0 unknown line.
@@ -138,6 +163,30 @@ const CODE_KINDS = new Set([Kind.USER, Kind.JIT, Kind.PYTHON]);
 // Code without a name is a library's more often than not.
 const isLibraryCode = ({ kind, flags }, frame) => CODE_KINDS.has(kind[frame]) && (flags[frame] & (Flag.LIBRARY | Flag.UNKNOWN)) !== 0;
 
+// By node: 1 where a wait of an event loop or pool for work ends, as in lib/stacks/program_answer.c.
+function idleNodes({ frames, tree }) {
+  if (!tree.idle) {
+    const { count, parent, frame } = tree, rank = new Uint8Array(count), isOver = new Uint8Array(count);
+    tree.idle = new Uint8Array(count);
+    for (let node = 1; node < count; node++) {
+      const above = parent[node], site = frames.site[frame[node]], own = site & Work.RANK;
+      isOver[node] = isOver[above];
+      rank[node] = rank[above];
+      tree.idle[node] = tree.idle[above];
+      if (isOver[node])
+        continue;
+      isOver[node] = frames.kind[frame[node]] === Kind.WAIT ? 1 : 0;
+      if (own && own >= rank[node]) {
+        rank[node] = own;
+        tree.idle[node] = 0;
+      } else if (site & Work.IDLE) {
+        tree.idle[node] = 1;
+      }
+    }
+  }
+  return tree.idle;
+}
+
 // Nodes of library code that can be folded, 1 for a node: above GPU code, if there is code of the program in their stacks,
 // too; elsewhere what leads to code of the program, but not what the program calls. Kept with the tree, which never changes.
 function libraryNodes({ frames, tree }, isDevice) {
@@ -162,7 +211,7 @@ function findLibraryNodes(frames, { count, parent, frame }, isDevice) {
   return found;
 }
 
-// options: detail, merges, foldsLibraries, isDevice, and the expressions focus, ignore, hide, each null or a RegExp; process: a pid or null;
+// options: detail, merges, lines, foldsIdle, foldsLibraries, isDevice, and the expressions focus, ignore, hide, each null or a RegExp; process: a pid or null;
 // thread: a name with or without tid, device and service: a name, trace: part of the names of spans, or ''; threads: 'no' (threads are merged), 'name' or 'yes'
 function makeView(profile, options) {
   const { frames, tree } = profile, { count } = tree;
@@ -171,7 +220,8 @@ function makeView(profile, options) {
   const need = (options.focus ? Needed.FOCUS : 0) | (options.thread ? Needed.THREAD : 0) | (options.device ? Needed.DEVICE : 0) |
     (options.trace ? Needed.SPAN : 0);
   const isSkipped = Uint8Array.from({ length: frames.own }, (_, frame) => SKIPPED.has(frames.kind[frame]) ||
-    (options.threads === 'no' && frames.kind[frame] === Kind.THREAD) || (hide && hide[frame]) ? 1 : 0);
+    (options.threads === 'no' && frames.kind[frame] === Kind.THREAD) || (!options.lines && frames.flags[frame] & Flag.INLINED && !isDeviceKind(frames.kind[frame])) || (hide && hide[frame]) ? 1 : 0);
+  const shownFrame = frame => (options.lines ? frame : frames.functions[frame]);
   const folded = options.foldsLibraries ? libraryNodes(profile, options.isDevice) : new Uint8Array(count);
   // Nodes whose children may be merged with those of other nodes: 1 for a node of the profile.
   const meets = new Uint8Array(count);
@@ -180,7 +230,7 @@ function makeView(profile, options) {
   for (let node = 1; node < count; node++) {
     const frame = tree.frame[node], kind = frames.kind[frame];
     if ((isSkipped[frame] && !isOriginKind(kind)) || folded[node] || kind === Kind.DEVICE_FUNCTION || kind === Kind.DEVICE_INSTRUCTION ||
-        (kind === Kind.THREAD && options.threads === 'name'))
+        (kind === Kind.THREAD && options.threads === 'name') || shownFrame(frame) !== frame)
       meets[tree.parent[node]] = meets[node] = 1;
     lines += kind === Kind.DEVICE_INSTRUCTION ? 1 : 0;
     functions += kind === Kind.DEVICE_FUNCTION ? 1 : 0;
@@ -242,9 +292,13 @@ function makeView(profile, options) {
           : meets[above] ? made.child(parent, frame) : made.add(parent, frame);
         break;
       default:
-        becomes[node] = meets[above] ? made.child(parent, frame) : made.add(parent, frame);
+        becomes[node] = meets[above] ? made.child(parent, shownFrame(frame)) : made.add(parent, shownFrame(frame));
     }
   }
+  const idle = options.foldsIdle && idleNodes(profile);
+  for (let node = 1; idle && node < count; node++)
+    if (idle[node])
+      becomes[node] = -1;
   if (has)
     for (let node = 1; node < count; node++)
       if (has[node] !== need)
