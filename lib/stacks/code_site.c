@@ -64,7 +64,7 @@ uint32_t code_site_rank(const struct iaprof_frame *frame)
 		return 0;
 	bool is_python = frame->kind == IAPROF_FRAME_PYTHON;
 	if (frame->flags & IAPROF_FRAME_LIBRARY)
-		return is_python ? 1 : 0;
+		return is_python ? CODE_SITE_RANK_LIBRARY : 0;
 	return (is_python ? 4 : 2) + !package_path(frame->file);
 }
 
@@ -129,6 +129,8 @@ static void append_library(struct text *text, const struct iaprof_frame *frame)
 			append_component(text, path ?: path_name(frame->file));
 	} else if (package) {
 		append_component(text, package);
+	} else if (frame->kind == IAPROF_FRAME_JIT) {
+		text_append_string(text, "generated code");
 	} else if (!append_go_package(text, frame->file) && frame->module && *frame->module) {
 		append_module(text, frame->module);
 	}

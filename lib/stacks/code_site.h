@@ -18,6 +18,8 @@
  */
 uint32_t code_site_rank(const struct iaprof_frame *frame);
 #define CODE_SITE_RANK_BITS 3u
+/* The lowest rank: Python code of libraries, for programs of nothing else. */
+#define CODE_SITE_RANK_LIBRARY 1u
 
 enum code_work {
 	CODE_WORK_RUNTIME = 1u << 0, /* the name counts only if nothing below it has a better one */

@@ -109,7 +109,7 @@ static uint32_t frames_of_thread(const struct iaprof_profile *profile, const str
 static struct stack_facts facts_of(const struct answering *answering, const struct iaprof_stack *stack)
 {
 	struct stack_facts facts = { .program = "", .site = UINT32_MAX };
-	uint32_t count = frames_of_thread(answering->profile, stack), best = 1, below = 0;
+	uint32_t count = frames_of_thread(answering->profile, stack), best = 1, below = 0, own = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct iaprof_frame *frame = iaprof_profile_frame(answering->profile, stack->frames[i]);
 		if (frame->kind == IAPROF_FRAME_PROCESS)
@@ -118,12 +118,14 @@ static struct stack_facts facts_of(const struct answering *answering, const stru
 			best = answering->facts[stack->frames[i]].rank;
 			facts.site = i;
 			below = i + 1;
+			own = best > CODE_SITE_RANK_LIBRARY ? below : own;
 		}
 	}
 	uint32_t runtime = 0;
+	for (uint32_t i = own; i < count; i++)
+		facts.is_idle |= (answering->facts[stack->frames[i]].flags & CODE_WORK_IDLE) != 0;
 	for (uint32_t i = below; i < count; i++) {
 		const struct frame_fact *fact = &answering->facts[stack->frames[i]];
-		facts.is_idle |= (fact->flags & CODE_WORK_IDLE) != 0;
 		if (fact->flags & CODE_WORK_RUNTIME)
 			runtime = fact->work ?: runtime;
 		else if (!facts.work)

@@ -41,7 +41,7 @@ void summary_append_frame(struct text *text, const struct iaprof_frame *frame)
 	if (frame->file && *frame->file) {
 		text_append_string(text, ", ");
 		summary_append_place(text, frame);
-	} else if (frame->module && *frame->module) {
+	} else if (frame->module && *frame->module && frame->kind != IAPROF_FRAME_JIT) {
 		text_append_string(text, ", ");
 		text_append_name(text, path_name(frame->module));
 	}

@@ -593,6 +593,26 @@ TEST(work_of_the_program_below_an_event_loop_is_not_idle)
 	       "Of the rest, 100 % is for sleeps to end, most in handle, w.py:7.\n");
 }
 
+/* The standard library's Python code is named where there is no other, and its pools are idle all the same. */
+TEST(threads_of_libraries_alone_are_idle_in_their_pools)
+{
+	uint32_t waiting = test_profile_value_type(&profile, "off-cpu", "nanoseconds");
+	uint32_t pool[] = { frame("service", IAPROF_FRAME_PROCESS, 0, NULL, 0),
+			    test_profile_frame(&profile, &(struct iaprof_frame){ .name = "_handle_tasks",
+										 .kind = IAPROF_FRAME_PYTHON,
+										 .flags = IAPROF_FRAME_LIBRARY,
+										 .file = "/lib/python3.11/pool.py",
+										 .kernel_class = "idle" }),
+			    frame("get", IAPROF_FRAME_PYTHON, IAPROF_FRAME_LIBRARY, "/lib/python3.11/queue.py", 5),
+			    frame("[lock]", IAPROF_FRAME_WAIT, 0, NULL, 0) };
+	test_profile_value(&profile, test_profile_stack(&profile, pool, 4), waiting, 30);
+	uint32_t other[] = { pool[0], pool[2], pool[3] };
+	test_profile_value(&profile, test_profile_stack(&profile, other, 3), waiting, 70);
+	make(waiting);
+	EXPECT("100 % of waiting is for locks, most in get, queue.py:5.\n");
+	EXPECT("Idle waits of event loops and pools, not counted above: 30 ns\n");
+}
+
 TEST(states_that_nothing_was_sampled)
 {
 	make(stalls);

@@ -8,7 +8,7 @@ const Kind = Object.freeze({ PROCESS: 1, USER: 2, LINUX_KERNEL: 3, JIT: 4, SEPAR
   DEVICE_LINE: 100, // created by views: not in a profile
   THREAD: 101, DEVICE: 102, SPAN: 103 }); // stack_origins.h
 // lib/stacks/code_site.h: what a function is in the answer.
-const Work = Object.freeze({ RANK: 7, RUNTIME: 8, WAIT: 16, IDLE: 32 });
+const Work = Object.freeze({ RANK: 7, RANK_LIBRARY: 1, RUNTIME: 8, WAIT: 16, IDLE: 32 });
 const Flag = Object.freeze({ INLINED: 1, UNKNOWN: 2, PRODUCER: 4, LIBRARY: 8 });
 
 async function inflate(text) {

@@ -50,7 +50,8 @@ class ProgramAnswer {
       if (!isOver[node] && own && own >= rank[node]) {
         rank[node] = own;
         site[node] = node;
-        work[node] = runtime[node] = reason[node] = isIdle[node] = 0;
+        work[node] = runtime[node] = reason[node] = 0;
+        isIdle[node] = own > Work.RANK_LIBRARY ? 0 : isIdle[node] || flags & Work.IDLE ? 1 : 0;
       } else if (!isOver[node]) {
         isOver[node] = frames.kind[at] === Kind.WAIT ? 1 : 0;
         isIdle[node] = isIdle[node] || flags & Work.IDLE ? 1 : 0;
@@ -119,7 +120,7 @@ class ProgramAnswer {
   // "parser.py:41", "libz.so.1"
   placeOf({ node }) {
     const { frames, view } = this, frame = view.frame[node];
-    if (!node)
+    if (!node || (frames.kind[frame] === Kind.JIT && !frames.files[frame]))
       return '';
     return frames.files[frame] ? `${baseName(frames.files[frame])}${frames.line[frame] ? `:${frames.line[frame]}` : ''}`
       : baseName(frames.modules[frame] || '');

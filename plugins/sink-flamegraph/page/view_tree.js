@@ -178,10 +178,11 @@ function idleNodes({ frames, tree }) {
       isOver[node] = frames.kind[frame[node]] === Kind.WAIT ? 1 : 0;
       if (own && own >= rank[node]) {
         rank[node] = own;
-        tree.idle[node] = 0;
-      } else if (site & Work.IDLE) {
-        tree.idle[node] = 1;
+        if (own > Work.RANK_LIBRARY)
+          tree.idle[node] = 0;
       }
+      if (site & Work.IDLE)
+        tree.idle[node] = 1;
     }
   }
   return tree.idle;
