@@ -360,6 +360,13 @@ class App {
       zoom: model.keyOfNode(shown, model.nodeIn(shown, view, node)) });
   }
 
+  // A node of the profile.
+  zoomToProfile(node) {
+    const { model } = this, libraries = model.isLibrary(model.tree.frame[node]) ? 'yes' : this.state.get('libraries');
+    const shown = model.during({ order: 'calls', libraries }, () => model.view(Detail.LINE));
+    this.state.set({ view: 'flame', order: 'calls', detail: 'line', libraries, zoom: model.keyOfNode(shown, Math.max(0, shown.becomes[node])) });
+  }
+
   // place: { kernel, file, line, row }
   openCode(place, replaces = false) {
     if (!this.code)

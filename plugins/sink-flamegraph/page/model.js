@@ -266,7 +266,7 @@ class Model {
 
   // The values as if nothing were hidden or folded: that changes what is drawn, but no numbers.
   unhiddenValues() {
-    return this.during({ hide: '', libraries: 'yes', lines: 'yes' }, () => this.values(Detail.LINE));
+    return this.during({ hide: '', libraries: 'yes', lines: this.isDevice ? 'yes' : this.state.get('lines') }, () => this.values(Detail.LINE));
   }
 
   unfoldedValues(...options) {
@@ -297,26 +297,15 @@ class Model {
   get showsLines() { return (this.state.get('lines') || (this.header.lines ? 'yes' : 'no')) === 'yes'; }
 
   // Whether there are lines that the flame graph can show, and does not always.
-  get canShowLines() { return this.frames.functions.some((frame, own) => frame !== own) || this.frames.flags.some(flags => flags & Flag.INLINED); }
+  get canShowLines() {
+    const { functions, flags, kind } = this.frames;
+    if (this.foundLines === undefined)
+      this.foundLines = functions.some((frame, at) => frame !== at || (flags[at] & Flag.INLINED && !isDeviceKind(kind[at])));
+    return this.foundLines;
+  }
 
   // Processes of one name are one, but where each one has a device.
   get merges() { return (this.state.get('merge') || (this.isDevice ? 'no' : 'yes')) === 'yes'; }
-
-  // Names that several processes have.
-  get sharedNames() {
-    if (!this.foundShared) {
-      const { kind, names, pid, own } = this.frames, pids = new Map();
-      this.foundShared = new Set();
-      for (let frame = 0; frame < own; frame++) {
-        if (kind[frame] !== Kind.PROCESS)
-          continue;
-        if (pids.has(names[frame]) && pids.get(names[frame]) !== pid[frame])
-          this.foundShared.add(names[frame]);
-        pids.set(names[frame], pid[frame]);
-      }
-    }
-    return this.foundShared;
-  }
 
   get isWait() { return Boolean((this.types[this.type] || {}).isWait); }
 
@@ -325,12 +314,12 @@ class Model {
 
   // What the filters keep of CPU time or of waits, explained.
   get programAnswer() {
-    return this.during({ hide: '', libraries: 'yes', lines: 'yes', idle: 'yes' }, () => {
-      const values = this.values(Detail.LINE);
-      if (!this.answered || this.answered.values !== values)
-        this.answered = new ProgramAnswer(this, values);
-      return this.answered;
-    });
+    const view = this.view(), { type } = this, { made } = view;
+    if (!this.answered || this.answered.view !== view || this.answered.made !== made || this.answered.type !== type) {
+      const selves = (this.range ? this.selvesInRange() : this.tree.selves)[type] || new Float64Array(this.tree.count);
+      this.answered = { view, made, type, answer: new ProgramAnswer(this, view, selves) };
+    }
+    return this.answered.answer;
   }
 
   get foldsLibraries() {
@@ -406,7 +395,7 @@ class Model {
 
   frameName(frame) {
     const { names, pid, kind } = this.frames;
-    if (kind[frame] === Kind.PROCESS && pid[frame] && !(this.merges && this.sharedNames.has(names[frame])))
+    if (kind[frame] === Kind.PROCESS && pid[frame] && !(this.merges && this.frames.sharedNames.has(names[frame])))
       return `${names[frame]} (${pid[frame]})`;
     if (kind[frame] === Kind.THREAD)
       return threadText(names[frame], this.threads === 'name' ? 0 : pid[frame]);

@@ -4,6 +4,8 @@
 const FUNCTION_SHARE = 0.02, FUNCTION_SHARE_OF_PROGRAM = 0.2, PROGRAM_SHARE = 0.01;
 const PART_SHARE = 0.01, PARTS_SHOWN = 6, SITES_SHOWN = 5, MOST = 0.5, IDLE_SHARE = 0.9;
 
+const LEAF_KINDS = new Set([Kind.USER, Kind.LINUX_KERNEL, Kind.JIT, Kind.CALL, Kind.PYTHON]);
+
 const byValue = (a, b) => b.value - a.value || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
 const partsOf = sums => [...sums].map(([name, value]) => ({ name, value })).sort(byValue);
 const addTo = (sums, key, value) => sums.set(key, (sums.get(key) || 0) + value);
@@ -11,81 +13,134 @@ const addTo = (sums, key, value) => sums.set(key, (sums.get(key) || 0) + value);
 // The parts that have room and are worth it.
 const shownParts = (parts, whole) => parts.filter(({ value }, i) => i < PARTS_SHOWN && (!i || value >= PART_SHARE * whole));
 
+// Why a node of the profile is not in a view: a wait that is left out, or anything else.
+const IS_IDLE = -2;
+
 class ProgramAnswer {
-  constructor(model, values) {
-    Object.assign(this, { model, values, view: values.view, frames: model.frames, isWait: model.isWait, value: 0, idle: 0 });
+  // Of what a view keeps of the profile; selves: the values of the profile's nodes.
+  constructor(model, { becomes }, selves) {
+    Object.assign(this, { model, becomes, selves, tree: model.tree, frames: model.frames, isWait: model.isWait, value: 0, idle: 0, unnamed: 0 });
     this.found = new Map(); // sites by program and function
-    const programs = new Map(), reasons = new Map();
-    this.eachStack(({ node, site, program, work, reason, isIdle }) => {
-      const value = values.self[node];
+    this.lines = new Map(); // the same by program and frame, with the line
+    const { frame } = this.tree, programs = new Float64Array(this.frames.own), leaves = new Float64Array(this.frames.own), reasons = new Map();
+    this.eachStack(({ value, site, leaf, process, work, reason, isIdle }) => {
       if (this.isWait && isIdle) {
         this.idle += value;
         return;
       }
       this.value += value;
-      const what = this.isWait ? reason : work;
-      addTo(programs, program, value);
-      addTo(reasons, what, value);
-      this.addSite(program, site, what, value);
+      if (process)
+        programs[frame[process]] += value;
+      else
+        this.unnamed += value;
+      if (leaf)
+        leaves[frame[leaf]] += value;
+      if (this.isWait)
+        addTo(reasons, reason, value);
+      this.addSite(process, site, this.isWait ? reason : work, value);
     });
-    this.programs = partsOf(programs);
+    this.addLines();
+    this.programs = partsOf(this.byName(programs));
     this.reasons = this.isWait ? partsOf(reasons) : [];
     this.sites = [...this.found.values()].sort((a, b) => byValue(a, b) || (a.program < b.program ? -1 : 1));
+    this.functions = this.functionsOf(leaves);
     this.top = this.topSite();
     this.below = this.top ? this.partsBelow() : [];
   }
 
-  // Calls a function for each node with a value of its own: { node, site: a node or 0, program, work, reason, isIdle }
+  // Calls a function for each node with a value of its own: { value, site, leaf and process: a node or 0, work, reason, isIdle }
   eachStack(act) {
-    const { view: { count, parent, frame }, frames, values: { self } } = this;
-    const [site, process, work, runtime, reason] = Array.from({ length: 5 }, () => new Int32Array(count)); // nodes
+    const { tree: { count, parent, frame }, frames, selves, becomes } = this, { kind, site: facts } = frames;
+    const [site, leaf, process, work, runtime, reason] = Array.from({ length: 6 }, () => new Int32Array(count)); // nodes
     const rank = new Uint8Array(count), isIdle = new Uint8Array(count), isOver = new Uint8Array(count);
     const text = node => (node ? frames.works[frame[node]] : '');
     for (let node = 1; node < count; node++) {
-      const above = parent[node], at = frame[node], flags = frames.site[at] || 0, own = flags & Work.RANK;
-      for (const state of [site, process, work, runtime, reason, rank, isIdle, isOver])
-        state[node] = state[above];
-      if (frames.kind[at] === Kind.PROCESS)
-        process[node] = node;
-      if (!isOver[node] && own && own >= rank[node]) {
-        rank[node] = own;
-        site[node] = node;
-        work[node] = runtime[node] = reason[node] = 0;
-        isIdle[node] = own > Work.RANK_LIBRARY ? 0 : isIdle[node] || flags & Work.IDLE ? 1 : 0;
-      } else if (!isOver[node]) {
-        isOver[node] = frames.kind[at] === Kind.WAIT ? 1 : 0;
-        isIdle[node] = isIdle[node] || flags & Work.IDLE ? 1 : 0;
+      const above = parent[node], at = frame[node], flags = facts[at], own = flags & Work.RANK;
+      process[node] = kind[at] === Kind.PROCESS ? node : process[above];
+      isOver[node] = isOver[above] || kind[at] === Kind.WAIT ? 1 : 0;
+      const isSite = !isOver[node] && own && own >= rank[above];
+      rank[node] = isSite ? own : rank[above];
+      site[node] = isSite ? node : site[above];
+      leaf[node] = !isOver[node] && LEAF_KINDS.has(kind[at]) ? node : leaf[above];
+      isIdle[node] = isSite && own > Work.RANK_LIBRARY ? 0 : isIdle[above];
+      if (!isSite) {
+        work[node] = work[above];
+        runtime[node] = runtime[above];
+        reason[node] = reason[above];
+      }
+      if (!isOver[above] && flags & Work.IDLE)
+        isIdle[node] = 1;
+      if (!isOver[above] && !isSite && frames.works[at]) {
         if (flags & Work.RUNTIME)
-          runtime[node] = text(node) ? node : runtime[node];
+          runtime[node] = node;
         else if (!work[node])
-          work[node] = text(node) ? node : 0;
+          work[node] = node;
         if (flags & Work.WAIT && !reason[node])
           reason[node] = node;
       }
-      if (self[node] > 0)
-        act({ node, site: site[node], program: process[node] ? frames.names[frame[process[node]]] : '', work: text(work[node] || runtime[node]),
-          reason: text(reason[node]), isIdle: isIdle[node] === 1 });
+      if (selves[node] > 0 && becomes[node] !== -1)
+        act({ value: selves[node], site: site[node], leaf: leaf[node], process: process[node], work: text(work[node] || runtime[node]), reason: text(reason[node]),
+          isIdle: isIdle[node] === 1 });
     }
   }
 
-  addSite(program, node, what, value) {
-    const { frames } = this, at = node ? this.view.frame[node] : -1;
-    const key = node ? [program, frames.names[at], frames.files[at] || frames.modules[at]].join('\n') : program;
-    if (!this.found.has(key))
-      this.found.set(key, { program, name: node ? frames.names[at] : '', value: 0, lines: new Map(), works: new Map() });
-    const site = this.found.get(key), line = node ? frames.line[at] : 0, known = site.lines.get(line) || { value: 0, nodes: new Map() };
-    site.value += value;
-    addTo(site.works, what, value);
-    known.value += value;
-    addTo(known.nodes, node, value);
-    site.lines.set(line, known);
+  // process, node: 0: none
+  addSite(process, node, what, value) {
+    const { own } = this.frames, { frame } = this.tree, key = (process ? frame[process] : own) * (own + 1) + (node ? frame[node] : own);
+    let line = this.lines.get(key);
+    if (!line) {
+      line = this.lineOf(process, node);
+      this.lines.set(key, line);
+    }
+    line.value += value;
+    if (value > line.most)
+      Object.assign(line, { most: value, node });
+    addTo(line.works, what, value);
   }
 
-  // A site's hottest line: { line, value, node: the one with most of it, or 0 }
-  hottestLine(site) {
-    const [line, { value, nodes }] = [...site.lines].reduce((a, b) => (b[1].value > a[1].value ? b : a));
-    return { line, value, node: [...nodes].reduce((a, b) => (b[1] > a[1] ? b : a))[0] };
+  // The line of a site, which is made if it is new: { line, value, most, node: the one with the largest value, works }
+  lineOf(process, node) {
+    const { frames, tree: { frame } } = this, at = frame[node], program = process ? frames.names[frame[process]] : '';
+    const key = node ? `${program}\n${frames.names[at]}\n${frames.files[at] || frames.modules[at]}` : program;
+    if (!this.found.has(key))
+      this.found.set(key, { program, name: node ? frames.names[at] : '', value: 0, lines: new Map(), works: new Map() });
+    const site = this.found.get(key), number = node ? frames.line[at] : 0;
+    if (!site.lines.has(number))
+      site.lines.set(number, { line: number, value: 0, most: 0, node, works: new Map() });
+    return site.lines.get(number);
   }
+
+  // Adds the lines of sites up.
+  addLines() {
+    for (const site of this.found.values())
+      for (const { value, works } of site.lines.values()) {
+        site.value += value;
+        works.forEach((sum, what) => addTo(site.works, what, sum));
+      }
+  }
+
+  // Sums of processes by their names; '': stacks without a process.
+  byName(sums) {
+    const found = new Map(this.unnamed > 0 ? [['', this.unnamed]] : []);
+    sums.forEach((value, frame) => value > 0 && addTo(found, this.frames.names[frame], value));
+    return found;
+  }
+
+  // Innermost functions, the largest first: { name, frame, value }; one without a name is called by its module.
+  functionsOf(sums) {
+    const { names, modules, flags } = this.frames, found = new Map();
+    sums.forEach((value, frame) => {
+      const key = flags[frame] & Flag.UNKNOWN ? `${names[frame]}\n${modules[frame]}` : names[frame];
+      if (value > 0 && !found.has(key))
+        found.set(key, { name: names[frame], frame, value: 0 });
+      if (value > 0)
+        found.get(key).value += value;
+    });
+    return [...found.values()].sort(byValue);
+  }
+
+  // { line, value, node: the one with most of it, or 0 }
+  hottestLine(site) { return [...site.lines.values()].reduce((a, b) => (b.value > a.value ? b : a)); }
 
   // Of the largest program the largest site; of waits, the largest one for the first reason; null: there is none.
   topSite() {
@@ -119,7 +174,7 @@ class ProgramAnswer {
 
   // "parser.py:41", "libz.so.1"
   placeOf({ node }) {
-    const { frames, view } = this, frame = view.frame[node];
+    const { frames, tree } = this, frame = tree.frame[node];
     if (!node || (frames.kind[frame] === Kind.JIT && !frames.files[frame]))
       return '';
     return frames.files[frame] ? `${baseName(frames.files[frame])}${frames.line[frame] ? `:${frames.line[frame]}` : ''}`

@@ -292,7 +292,7 @@ class Summary {
 
   // The program, the function and its hottest line.
   siteChain(answer) {
-    const { app } = this, { top } = answer, rows = [], { view, frames } = answer;
+    const { app } = this, { top, tree, frames } = answer, rows = [];
     if (!answer.isFunction)
       return null;
     const add = (group, name, sub, value, open, isCode) => {
@@ -303,12 +303,12 @@ class Summary {
       item.style.setProperty('--c', `var(--frame-${group})`);
       rows.push(item);
     };
-    const hottest = answer.hottestLine(top), frame = view.frame[hottest.node], file = frames.files[frame];
+    const hottest = answer.hottestLine(top), frame = tree.frame[hottest.node], file = frames.files[frame];
     if (answer.hasPrograms) {
       const program = answer.programs.find(({ name }) => name === top.program);
-      add('process', top.program, 'Program', program.value, () => app.zoomTo(view, pathTo(view, hottest.node)[0]));
+      add('process', top.program, 'Program', program.value, () => app.zoomToProfile(pathTo(tree, hottest.node)[0]));
     }
-    add(groupOf(frames, frame), top.name, `Function of the program, ${answer.placeOf(hottest)}`, top.value, () => app.zoomTo(view, hottest.node));
+    add(groupOf(frames, frame), top.name, `Function of the program, ${answer.placeOf(hottest)}`, top.value, () => app.zoomToProfile(hottest.node));
     if (file && hottest.line && hottest.value < top.value) {
       const text = app.model.sourceText(file, hottest.line);
       add('line', text || `line ${hottest.line}`, `Hottest line, ${baseName(file)}:${hottest.line}`, hottest.value,
@@ -335,7 +335,7 @@ class Summary {
     return shown.length && this.section(title, '', ...shown.map(site => {
       const { node } = answer.hottestLine(site), button = barRow(make('button', { type: 'button', className: 'krow',
         title: `${site.name}, ${answer.placeOf({ node })}` }), nameWithEnd('span', site.name), this.plainBar('linux'), { value: site.value, longest, whole: answer.value });
-      button.addEventListener('click', () => this.app.zoomTo(answer.view, node));
+      button.addEventListener('click', () => this.app.zoomToProfile(node));
       return button;
     }));
   }
@@ -345,22 +345,13 @@ class Summary {
       `Idle waits of event loops and pools${value > 0 ? ', not counted above' : ''}: ${timeText(idle)}` }));
   }
 
-  // Functions by self, then by name, in the same order as on the terminal.
-  hottestRows(values) {
-    return [...this.app.table.rowsOf('function', values)].filter(({ self }) => self > 0)
-      .sort((a, b) => b.self - a.self || (a.name < b.name ? -1 : 1));
-  }
-
+  // The innermost functions, as on the terminal.
   hottest() {
-    const { app } = this, values = app.model.during({ lines: 'yes' }, () => app.model.values());
-    const rows = this.hottestRows(values).slice(0, 10), longest = rows.length ? rows[0].self : 0;
-    return this.section(`Self ${app.model.typeLabel()} by function`, '', ...rows.map(row => {
-      const bar = make('span', { className: 'mix' }, make('i', {}));
-      bar.firstChild.style.width = '100%';
-      bar.firstChild.style.background = `var(--frame-${this.app.table.groupOfRow(row) === 'gpu' ? 'gpu' : 'linux'})`;
-      const button = barRow(make('button', { type: 'button', className: 'krow', title: row.name }),
-        nameWithEnd('span', row.name), bar, { value: row.self, longest, whole: values.total[0] });
-      button.addEventListener('click', () => app.state.set({ view: 'table', name: row.key, group: 'function' }));
+    const { app } = this, { model } = app, { functions, value: whole } = model.programAnswer, shown = functions.slice(0, 10);
+    return this.section(`Self ${model.typeLabel()} by function`, '', ...shown.map(({ name, frame, value }) => {
+      const button = barRow(make('button', { type: 'button', className: 'krow', title: name }), nameWithEnd('span', name),
+        this.plainBar('linux'), { value, longest: shown[0].value, whole });
+      button.addEventListener('click', () => app.state.set({ view: 'table', name: model.frameName(frame), group: 'function' }));
       return button;
     }));
   }

@@ -10,7 +10,22 @@ class Frames {
     Object.assign(this, frames);
     this.own = frames.count;
     this.functions = this.functionFrames();
+    this.sharedNames = this.findSharedNames();
     this.lines = new Map();
+  }
+
+  // Names that several processes have.
+  findSharedNames() {
+    const pids = new Map(), shared = new Set();
+    for (let frame = 0; frame < this.own; frame++) {
+      const name = this.names[frame];
+      if (this.kind[frame] !== Kind.PROCESS)
+        continue;
+      if (pids.has(name) && pids.get(name) !== this.pid[frame])
+        shared.add(name);
+      pids.set(name, this.pid[frame]);
+    }
+    return shared;
   }
 
   // By frame: that of its function, without a line, if the function has several lines; else the frame itself.
@@ -222,16 +237,21 @@ function makeView(profile, options) {
     (options.trace ? Needed.SPAN : 0);
   const isSkipped = Uint8Array.from({ length: frames.own }, (_, frame) => SKIPPED.has(frames.kind[frame]) ||
     (options.threads === 'no' && frames.kind[frame] === Kind.THREAD) || (!options.lines && frames.flags[frame] & Flag.INLINED && !isDeviceKind(frames.kind[frame])) || (hide && hide[frame]) ? 1 : 0);
-  const shownFrame = frame => (options.lines ? frame : frames.functions[frame]);
+  const shown = options.lines ? Int32Array.from({ length: frames.own }, (_, frame) => frame) : frames.functions;
+  const isMerged = Uint8Array.from({ length: frames.own }, (_, frame) => (options.merges && frames.kind[frame] === Kind.PROCESS &&
+    frames.sharedNames.has(frames.names[frame]) ? 1 : 0));
   const folded = options.foldsLibraries ? libraryNodes(profile, options.isDevice) : new Uint8Array(count);
   // Nodes whose children may be merged with those of other nodes: 1 for a node of the profile.
   const meets = new Uint8Array(count);
   let found = 0, lines = 0, functions = 0;
-  meets[0] = options.merges ? 1 : 0;
   for (let node = 1; node < count; node++) {
     const frame = tree.frame[node], kind = frames.kind[frame];
+    if (isMerged[frame]) {
+      meets[node] = 1;
+      found++;
+    }
     if ((isSkipped[frame] && !isOriginKind(kind)) || folded[node] || kind === Kind.DEVICE_FUNCTION || kind === Kind.DEVICE_INSTRUCTION ||
-        (kind === Kind.THREAD && options.threads === 'name') || shownFrame(frame) !== frame)
+        (kind === Kind.THREAD && options.threads === 'name') || shown[frame] !== frame)
       meets[tree.parent[node]] = meets[node] = 1;
     lines += kind === Kind.DEVICE_INSTRUCTION ? 1 : 0;
     functions += kind === Kind.DEVICE_FUNCTION ? 1 : 0;
@@ -281,10 +301,10 @@ function makeView(profile, options) {
           becomes[node] = made.child(becomes[node], frame);
         break;
       case Kind.PROCESS:
-        if (options.merges && !processes.has(frames.names[frame]))
+        if (!processes.has(frames.names[frame]))
           processes.set(frames.names[frame], frame);
-        becomes[node] = meets[above] ? made.child(parent, options.merges ? processes.get(frames.names[frame]) : frame)
-          : made.add(parent, frame);
+        becomes[node] = isMerged[frame] ? made.child(parent, processes.get(frames.names[frame]))
+          : meets[above] ? made.child(parent, frame) : made.add(parent, frame);
         break;
       case Kind.THREAD:
         if (!threads.has(frames.names[frame]))
@@ -293,17 +313,17 @@ function makeView(profile, options) {
           : meets[above] ? made.child(parent, frame) : made.add(parent, frame);
         break;
       default:
-        becomes[node] = meets[above] ? made.child(parent, shownFrame(frame)) : made.add(parent, shownFrame(frame));
+        becomes[node] = meets[above] ? made.child(parent, shown[frame]) : made.add(parent, shown[frame]);
     }
   }
-  const idle = options.foldsIdle && idleNodes(profile);
-  for (let node = 1; idle && node < count; node++)
-    if (idle[node])
-      becomes[node] = -1;
   if (has)
     for (let node = 1; node < count; node++)
       if (has[node] !== need)
         becomes[node] = -1;
+  const idle = options.foldsIdle && idleNodes(profile);
+  for (let node = 1; idle && node < count; node++)
+    if (idle[node] && becomes[node] !== -1)
+      becomes[node] = IS_IDLE;
   return inOrder(made.tree, becomes);
 }
 
