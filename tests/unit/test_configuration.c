@@ -284,7 +284,8 @@ TEST(refuses_bad_command_lines)
 		{ { "--=x" },
 		  "-- is ambiguous: --pid --children --cgroup --container --scope --duration --source --hold "
 		  "--finish-within --sink --output --interval --continuous --status-file --memory --budget --record "
-		  "--replay --diff --normalize --decoder --debuginfod --rules --config --plugin-path --check --self-test "
+		  "--replay --diff --normalize --decoder --debuginfod --rules --config --plugin-path --check "
+		  "--self-test "
 		  "--list --help --version "
 		  "--verbose "
 		  "--quiet" },
