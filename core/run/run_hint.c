@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The last line of a run of a command that did little of the work itself: see run_state.h. */
+#include <string.h>
+
 #include "base/log.h"
 #include "run/run_state.h"
 #include "stacks/value_label.h"
@@ -32,17 +34,28 @@ static void hint_at_cpus(const struct run *run, const struct iaprof_profile *pro
 		   run->command.name, quantity_share(spent, (double)duration, " %").text);
 }
 
-/* Adds the samples of a value type, and those in stacks without a process: the process was not profiled. */
+/* Returns whether a device stack begins with the stack of a launch: of the command's programs, launches are recorded.
+ */
+static bool has_launch(const struct iaprof_profile *profile, const struct iaprof_stack *stack)
+{
+	if (stack->frame_count < 2 || iaprof_profile_frame(profile, stack->frames[0])->kind != IAPROF_FRAME_PROCESS)
+		return false;
+	const struct iaprof_frame *frame = iaprof_profile_frame(profile, stack->frames[1]);
+	return frame->kind != IAPROF_FRAME_SEPARATOR && strcmp(frame->name, "[launch not seen]") != 0;
+}
+
+/* Adds the samples of a value type, and those without a launch, but no losses. */
 static void add_samples(const struct iaprof_profile *profile, uint32_t type, uint64_t *all, uint64_t *foreign)
 {
 	for (size_t i = 0; i < profile->value_count; i++) {
 		const struct iaprof_value *value = iaprof_profile_value(profile, i);
 		if (value->value_type != type)
 			continue;
-		uint32_t root = iaprof_profile_stack(profile, value->stack)->frames[0];
-		uint32_t kind = iaprof_profile_frame(profile, root)->kind;
-		*all += value->count;
-		*foreign += kind == IAPROF_FRAME_PROCESS || kind == IAPROF_FRAME_LOST ? 0 : value->count;
+		const struct iaprof_stack *stack = iaprof_profile_stack(profile, value->stack);
+		if (iaprof_profile_frame(profile, stack->frames[0])->kind == IAPROF_FRAME_LOST)
+			continue;
+		*all += value->value;
+		*foreign += has_launch(profile, stack) ? 0 : value->value;
 	}
 }
 
@@ -55,8 +68,8 @@ static void hint_at_devices(const struct iaprof_profile *profile)
 			continue;
 		add_samples(profile, i, &all, &foreign);
 		if (all >= DEVICE_SAMPLES_MIN && foreign > all / 2)
-			log_notice("%s of %s samples are not of the command: to profile other processes, too, use "
-				   "--scope system",
+			log_notice("%s of %s samples belong to no launch of the command: if other programs use the "
+				   "device, profile them with --scope system",
 				   quantity_share((double)foreign, (double)all, " %").text,
 				   device_kind_word(type->device_kind));
 	}

@@ -4,6 +4,7 @@
  * asked, samples of a device, in ever larger numbers.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 struct source {
 	const char *image, *kernel;
 	uint64_t address, size, machine, objects, samples;
+	bool outside;
 
 	uint64_t sent;
 };
@@ -25,6 +27,7 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct source, objects, UINT, "objects", "1", "How often the image is loaded"),
 	IAPROF_OPTION(struct source, samples, UINT, "samples", "0",
 		      "How many STALL_SAMPLE records, one every 10 ms, and then nothing more: 1 sample, 2, 3, ..."),
+	IAPROF_OPTION(struct source, outside, BOOL, "outside", "no", "Samples are behind the kernel"),
 };
 
 static int emit(const struct iaprof_host *host, const void *record, size_t size)
@@ -46,7 +49,7 @@ static int send_samples(const struct iaprof_host *host, void *instance, uint64_t
 		struct iaprof_record_stall_sample head;
 		uint64_t counts[1];
 	} record = { .head = { .header = { .size = sizeof record, .type = IAPROF_RECORD_STALL_SAMPLE },
-			       .address = source->address,
+			       .address = source->address + (source->outside ? source->size : 0),
 			       .device = 1,
 			       .reason_count = 1 } };
 	record.head.begin = record.head.header.time = host->clock(host);

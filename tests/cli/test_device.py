@@ -40,6 +40,16 @@ def wanted_attributes(path):
     return kernels
 
 
+@case('samples without a launch of the command: the last line names --scope system')
+def foreign_samples():
+    hint = r'^iaprof: 100 % of GPU samples belong to no launch of the command: .* --scope system$'
+    for options, is_hinted in ('samples=20,outside=yes', True), ('samples=20', False):
+        outcome = iaprof('--scope', 'command', '-s', f'{DEVICE_SOURCE}:{options}', '-o', 'out', 'sleep', '1000')
+        equal(bool(re.search(hint, outcome.err.splitlines()[-1])), is_hinted, outcome.err)
+    outcome = iaprof('--scope', 'system', '-s', f'{DEVICE_SOURCE}:samples=20,outside=yes', '-o', 'out', 'sleep', '1000')
+    require('--scope system' not in outcome.err, outcome.err)
+
+
 @case('events list functions of the image with the compiler\'s attributes, and launches of them', 'bmg', '.bin')
 @case('events list functions of the image with the compiler\'s attributes, and launches of them', 'pvc',
       '.loaded-debug.elf')

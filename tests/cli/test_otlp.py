@@ -449,7 +449,7 @@ def removed_spool():
 @case('requests in the format of an earlier configuration are dropped, and counted', needs=[needs_root, needs_sampling])
 def other_form():
     def configure(compression):
-        write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:cpu-stack]\nidle = yes\n[sink:otlp]\n'
+        write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200ms\n[source:cpu-stack]\nidle = yes\n[sink:otlp]\n'
               f'endpoint = {gate.server.url}\ncompression = {compression}\nspool = waiting\n')
     with Gate() as gate, open('err', 'wb') as err:
         configure('gzip')

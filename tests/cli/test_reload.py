@@ -34,7 +34,7 @@ QUIET = 0.05
 
 
 def configure(number, more=''):
-    write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\nbudget = none\n'
+    write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200ms\nbudget = none\n'
           f'[source:cpu-stack]\nclock = software\nfrequency = {FREQUENCY}\nidle = yes\nunwind = fp\nkernel = no\n{more}'
           f'[sink:{TIMES}]\nisolate = no\n'
           f'[sink:csv.events]\noutput = events{number}.csv\nrows = events\nnewline = lf\n'
@@ -230,7 +230,7 @@ def short_gap():
 
 @case('samples of helpers of earlier runs have names and unwind tables', needs=(needs_root, needs_sampling))
 def helpers():
-    write('run.ini', '[iaprof]\ncontinuous = yes\ninterval = 200\nbudget = none\n[source:cpu-stack]\nfrequency = 4999\n'
+    write('run.ini', '[iaprof]\ncontinuous = yes\ninterval = 200ms\nbudget = none\n[source:cpu-stack]\nfrequency = 4999\n'
           '[sink:csv]\noutput = -\nnewline = lf\n')
     with tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as out:
         process = start('-c', 'run.ini', stderr=err, stdout=out)
@@ -251,7 +251,7 @@ def helpers():
 
 @case('files of earlier runs are kept')
 def kept_files():
-    text = (f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:{CALLBACKS}]\nisolate = no\n'
+    text = (f'[iaprof]\ncontinuous = yes\ninterval = 200ms\n[source:{CALLBACKS}]\nisolate = no\n'
             '[sink:csv]\noutput = a.csv\n[sink:csv.fifo]\noutput = fifo\n')
     os.mkfifo('fifo')
     with open(os.open('fifo', os.O_RDONLY | os.O_NONBLOCK), 'rb') as fifo:
@@ -278,7 +278,7 @@ def kept_files():
 def missing_plugin():
     plugin = os.path.abspath('iaprof-callbacks-source.so')
     shutil.copyfile(CALLBACKS, plugin)
-    write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:{plugin}]\n[source:{FAILING_SOURCE}]\n'
+    write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200ms\n[source:{plugin}]\n[source:{FAILING_SOURCE}]\n'
           '[sink:csv]\noutput = -\n')
     run = Continuous()
     wait_until(lambda: 'number 0: start' in run.messages(), 'the start of the source')
@@ -292,7 +292,7 @@ def missing_plugin():
 
 
 def callbacks(number, name):
-    write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\n[source:{name}]\nisolate = no\nnumber = {number}\n'
+    write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200ms\n[source:{name}]\nisolate = no\nnumber = {number}\n'
           '[sink:csv]\noutput = -\n')
 
 

@@ -337,7 +337,7 @@ def default_folder():
 def reload():
     def configure(text):
         source = f'[source:{KNOWN}]\n{"isolate = no" if SHARED else ""}\n'
-        write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200\nhold = 20ms\n{source}{text}')
+        write('run.ini', f'[iaprof]\ncontinuous = yes\ninterval = 200ms\nhold = 20ms\n{source}{text}')
     configure('[sink:ring]\nfolder = first\n')
     with tempfile.TemporaryFile() as err:
         process = start('-c', 'run.ini', stderr=err)

@@ -65,7 +65,7 @@ CASES = {
 
 def configure(number):
     pathlib.Path('run.new').write_text(
-        '[iaprof]\ncontinuous = yes\ninterval = 200\nbudget = none\n'
+        '[iaprof]\ncontinuous = yes\ninterval = 200ms\nbudget = none\n'
         '[source:ze-usdt]\ntracer = yes\n[source:cpu-stack]\nfrequency = 10\nidle = yes\n'
         '[sink:csv.stacks]\noutput = -\n'
         f'[sink:csv.events]\noutput = out{number}.csv\nrows = events\nnewline = lf\n', encoding='utf-8')
