@@ -16,7 +16,6 @@ static const struct output_format formats[] = {
 	{ "json", "summary", "json", "summary:format=json" },
 	{ "json", "speedscope", NULL, "speedscope" },
 	{ "speedscope.json", "speedscope", NULL, "speedscope" },
-	{ "json.gz", "firefox", NULL, "firefox" },
 	{ "firefox.json.gz", "firefox", NULL, "firefox" },
 	{ "pb.gz", "pprof", NULL, "pprof" },
 	{ "folded", "folded", NULL, "folded" },

@@ -714,6 +714,7 @@ TEST(takes_formats_from_names_of_outputs)
 		{ { "-o", "a.iaprof" }, "capture", NULL },
 		{ { "-o", "a.txt" }, NULL, NULL },
 		{ { "-o", "a.gz" }, NULL, NULL },
+		{ { "-o", "a.json.gz" }, NULL, NULL },
 		{ { "-o", "a.SVG" }, NULL, NULL },
 		{ { "-o", "html" }, NULL, NULL },
 		{ { "-o", ".html" }, NULL, NULL },
