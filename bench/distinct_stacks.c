@@ -114,6 +114,13 @@ static const struct iaprof_option options[] = {
 		      .minimum = 1000000, .maximum = 1000000000),
 };
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.start = distinct_start,
+	.stop = distinct_stop,
+	.thread = distinct_thread,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -122,9 +129,7 @@ static const struct iaprof_plugin plugin = {
 	.description = "many different stacks, to measure memory with",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct distinct_stacks),
-	.start = distinct_start,
-	.stop = distinct_stop,
-	.thread = distinct_thread,
+	.source = &operations,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -59,6 +59,13 @@ static int stop(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.start = start,
+	.thread = run,
+	.stop = stop,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -67,8 +74,6 @@ static const struct iaprof_plugin plugin = {
 	.name = "many-records",
 	.description = "sends many samples",
 	.instance_size = sizeof(struct source),
-	.start = start,
-	.thread = run,
-	.stop = stop,
+	.source = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -38,6 +38,12 @@ static int delay_finish(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.finish = delay_finish,
+	.records = delay_records,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -45,8 +51,7 @@ static const struct iaprof_plugin plugin = {
 	.name = "profile-delay",
 	.description = "how late stall samples come into the profile",
 	.instance_size = sizeof(struct profile_delay),
-	.finish = delay_finish,
-	.records = delay_records,
+	.sink = &operations,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

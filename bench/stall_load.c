@@ -272,6 +272,14 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct stall_load, image, STRING, "image", NULL, "ELF file of the kernels; it has to be given"),
 };
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.start = load_start,
+	.stop = load_stop,
+	.finish = load_finish,
+	.thread = load_thread,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -280,10 +288,7 @@ static const struct iaprof_plugin plugin = {
 	.description = "rows of EU stalls from memory, to measure what they cost",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct stall_load),
-	.start = load_start,
-	.stop = load_stop,
-	.finish = load_finish,
-	.thread = load_thread,
+	.source = &operations,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -77,7 +77,8 @@ static enum exit_status help(const char *name, struct registry *registry)
 		log_message(IAPROF_LOG_ERROR, "--help: %s", error.text);
 		return EXIT_STATUS_USAGE;
 	}
-	help_write_plugin(&plugin->description, stdout);
+	help_write_plugin(&plugin->description, plugin->operations.companions, plugin->operations.decoder.machine,
+			  stdout);
 	return EXIT_STATUS_COMPLETE;
 }
 

@@ -104,6 +104,7 @@ static int send_stall(const struct accelerator *accelerator, const struct fake_s
 				.address = (uintptr_t)fake_kernels[fake->kernel].code + fake->offset,
 				.device = DEVICE,
 				.reason_count = REASON_COUNT,
+				.array_offset = IAPROF_ARRAY_OFFSET(struct iaprof_record_stall_sample),
 				.pid = (uint32_t)getpid() } };
 	memcpy(stall.counts, fake->counts, sizeof stall.counts);
 	return SEND(accelerator->host, stall);
@@ -219,6 +220,12 @@ static int stop(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.start = start,
+	.stop = stop,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -228,7 +235,6 @@ static const struct iaprof_plugin plugin = {
 	.version = "1.0",
 	.description = "Stall samples of a fictional accelerator",
 	.instance_size = sizeof(struct accelerator),
-	.start = start,
-	.stop = stop,
+	.source = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

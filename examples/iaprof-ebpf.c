@@ -144,13 +144,8 @@ static const struct iaprof_relocation relocations[] = {
 	{ .type = 4, .width = 4, .formula = IAPROF_RELOCATION_ABSOLUTE }, /* R_BPF_64_NODYLD32 */
 };
 
-static const struct iaprof_plugin plugin = {
-	IAPROF_PLUGIN_VERSIONS,
-	.kind = IAPROF_PLUGIN_DECODER,
-	.name = "ebpf",
-	.version = "1.0",
-	.description = "eBPF code: functions and instructions",
-	.instance_size = 1,
+static const struct iaprof_decoder_operations operations = {
+	.size = sizeof operations,
 	.machine = MACHINE_BPF,
 	.code_open = code_open,
 	.code_close = code_close,
@@ -158,5 +153,15 @@ static const struct iaprof_plugin plugin = {
 	.image_read = image_read,
 	.relocations = relocations,
 	.relocation_count = sizeof relocations / sizeof *relocations,
+};
+
+static const struct iaprof_plugin plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	.kind = IAPROF_PLUGIN_DECODER,
+	.name = "ebpf",
+	.version = "1.0",
+	.description = "eBPF code: functions and instructions",
+	.instance_size = 1,
+	.decoder = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

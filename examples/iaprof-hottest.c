@@ -133,16 +133,21 @@ static int finish(const struct iaprof_host *host, void *instance)
 	return output ? host->output_close(host, output) : 0;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "txt",
+	.finish = finish,
+	.profile = profile,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
 	.name = "hottest",
 	.version = "1.0",
 	.description = "Hottest functions of each value type, as text",
-	.extension = "txt",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct hottest),
-	.finish = finish,
-	.profile = profile,
+	.sink = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

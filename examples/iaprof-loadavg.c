@@ -110,6 +110,14 @@ static void destroy(const struct iaprof_host *host, void *instance)
 		close(loadavg->fd);
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.probe = probe,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -119,10 +127,7 @@ static const struct iaprof_plugin plugin = {
 	.description = "System load average, as a counter",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct loadavg),
+	.source = &operations,
 	.destroy = destroy,
-	.probe = probe,
-	.prepare = prepare,
-	.start = start,
-	.stop = stop,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

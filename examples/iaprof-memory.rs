@@ -6,7 +6,7 @@ use std::os::raw::{c_char, c_int};
 use std::ptr::null;
 
 const EIO: c_int = 5;
-const ABI_VERSION: u32 = 3;
+const ABI_VERSION: u32 = 4;
 const SCHEMA_VERSION: u32 = 1;
 const KIND_SOURCE: u32 = 1;
 const FLAG_ONLY_BY_NAME: u32 = 1 << 4;
@@ -78,7 +78,16 @@ struct CounterValue {
 
 type Callback = extern "C" fn(*const Host, *mut c_void) -> c_int;
 
-/// struct iaprof_plugin, up to stop.
+/// struct iaprof_source_operations, up to its mandatory members.
+#[repr(C)]
+struct Operations {
+    size: u32,
+    pad: u32,
+    start: Option<Callback>,
+    stop: Option<Callback>,
+}
+
+/// struct iaprof_plugin.
 #[repr(C)]
 struct Plugin {
     abi_version: u32,
@@ -93,16 +102,11 @@ struct Plugin {
     options: *const c_void,
     option_count: usize,
     instance_size: usize,
+    source: *const Operations,
+    sink: *const c_void,
+    decoder: *const c_void,
     configure: Option<Callback>,
     destroy: *const c_void,
-    check: *const c_void,
-    prepare: Option<Callback>,
-    start: Option<Callback>,
-    finish: Option<Callback>,
-    companions: *const c_void,
-    probe: Option<Callback>,
-    thread: *const c_void,
-    stop: Option<Callback>,
 }
 // iaprof calls a source on one thread, and the struct is constant.
 unsafe impl Sync for Plugin {}
@@ -156,6 +160,13 @@ extern "C" fn stop(_host: *const Host, _instance: *mut c_void) -> c_int {
     0
 }
 
+static OPERATIONS: Operations = Operations {
+    size: std::mem::size_of::<Operations>() as u32,
+    pad: 0,
+    start: Some(start),
+    stop: Some(stop),
+};
+
 static PLUGIN: Plugin = Plugin {
     abi_version: ABI_VERSION,
     size: std::mem::size_of::<Plugin>() as u32,
@@ -169,16 +180,11 @@ static PLUGIN: Plugin = Plugin {
     options: null(),
     option_count: 0,
     instance_size: 1, // there is no state
+    source: &OPERATIONS,
+    sink: null(),
+    decoder: null(),
     configure: None,
     destroy: null(),
-    check: null(),
-    prepare: None,
-    start: Some(start),
-    finish: None,
-    companions: null(),
-    probe: None,
-    thread: null(),
-    stop: Some(stop),
 };
 
 #[no_mangle]

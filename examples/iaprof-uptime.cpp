@@ -100,6 +100,17 @@ iaprof_option make_period()
 const iaprof_option options[] = { make_period() };
 
 /* Designated initialisers of C++ require the order of the struct: members are assigned instead. */
+iaprof_source_operations make_operations()
+{
+	iaprof_source_operations operations{};
+	operations.size = sizeof operations;
+	operations.start = start;
+	operations.stop = stop;
+	return operations;
+}
+
+const iaprof_source_operations operations = make_operations();
+
 iaprof_plugin make_plugin()
 {
 	iaprof_plugin plugin{};
@@ -115,10 +126,9 @@ iaprof_plugin make_plugin()
 	plugin.options = options;
 	plugin.option_count = 1;
 	plugin.instance_size = sizeof(uptime);
+	plugin.source = &operations;
 	plugin.configure = configure;
 	plugin.destroy = destroy;
-	plugin.start = start;
-	plugin.stop = stop;
 	return plugin;
 }
 

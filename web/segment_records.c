@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "records/record_array.h"
+
 /* Limit on the devices of a segment. */
 #define DEVICES_MAX 1024u
 #define OTHERS "(others)"
@@ -75,9 +77,10 @@ static int take_device(struct segment_records *records, const struct iaprof_reco
 
 static int take_stack(struct segment_records *records, const struct iaprof_record_profile_stack *stack)
 {
-	const struct iaprof_record_frame *first = iaprof_record_profile_stack_frames(stack);
+	const struct iaprof_record_frame *first = iaprof_record_profile_stack_frame(stack, 0);
 	if (!stack->frame_count || stack->frame_count > IAPROF_PROFILE_STACK_COUNT_MAX ||
-	    stack->header.size < sizeof *stack + stack->frame_count * sizeof *first ||
+	    !record_strided_array_fits(&stack->header, stack->array_offset, sizeof *stack, stack->frame_count,
+				       stack->element_size, sizeof *first) ||
 	    stack->id > records->stacks.count + 1)
 		return -EBADMSG;
 	const struct iaprof_record_stack_origin *origin = iaprof_record_profile_stack_origin(stack);
@@ -126,7 +129,7 @@ static int take_value(struct segment_records *records, const struct iaprof_recor
 
 static int take_string(struct segment_records *records, const struct iaprof_record_string *string)
 {
-	if (string->length >= string->header.size - sizeof *string)
+	if (!record_array_fits(&string->header, string->array_offset, sizeof *string, string->length + 1u, 1))
 		return -EBADMSG;
 	int result = string_table_define(&records->texts, string->id, iaprof_record_string_text(string),
 					 strnlen(iaprof_record_string_text(string), string->length));

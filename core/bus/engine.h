@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include <iaprof/unwind.h>
 
 #include "base/error.h"
 #include "bus/bus.h"
@@ -89,12 +90,12 @@ struct engine_functions {
 	/* Services for sources, at any time. Has the callback called for each mapped file. Returns 0 or -ENOMEM. */
 	int (*watch_files)(struct engine *engine,
 			   void (*callback)(void *context, const struct iaprof_mapped_file *file), void *context);
-	/* As host->on_unwind(): one of table and process is not NULL. Returns 0 or a negative errno. */
+	/* As on_unwind() of iaprof/unwind.h: one of table and process is not NULL. Returns 0 or a negative errno. */
 	int (*watch_unwind)(struct engine *engine,
 			    void (*callback)(void *context, const struct iaprof_unwind_table *table,
 					     const struct iaprof_unwind_process *process),
 			    void *context);
-	/* As host->unwind_process(). */
+	/* As unwind_process() of iaprof/unwind.h. */
 	void (*unwind_process)(struct engine *engine, uint32_t pid, uint64_t execution);
 
 	/* Opens the process events of the target, which requires privileges. Only called if a source needs them. */

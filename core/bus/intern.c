@@ -334,10 +334,11 @@ static uint32_t add_frame(struct intern *intern, const struct iaprof_named_frame
 
 uint32_t intern_frame(struct intern *intern, const struct iaprof_named_frame *frame)
 {
-	struct iaprof_named_frame contents = *frame;
-	contents.size = sizeof contents;
-	if (frame->size < sizeof *frame || !frame->name)
+	struct iaprof_named_frame contents = { 0 };
+	if (!IAPROF_HAS_MEMBER(frame, frame->size, flags) || !frame->name)
 		return 0;
+	memcpy(&contents, frame, frame->size < sizeof contents ? frame->size : sizeof contents);
+	contents.size = sizeof contents;
 	pthread_mutex_lock(&intern->lock);
 	const struct frame_id *known = keyed_array_get(&intern->frame_ids, &contents);
 	uint32_t id = known ? known->id : add_frame(intern, &contents);

@@ -7,49 +7,57 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "records/record_array.h"
+
+/* Sizes of elements in schema version 1. */
+#define RECORD_FRAME_SIZE 48u
+#define LISTED_INSTRUCTION_SIZE 48u
+/* Size of the struct of a CODE_LISTING in schema version 1. */
+#define SIZE_OF_LISTING 64u
+
+/* Sizes are numbers, because structs grow: a record of schema version 1 stays valid. */
 static const struct {
 	const char *name;
-	uint32_t minimum_size; /* size of the fixed part */
+	uint32_t minimum_size; /* of the struct in schema version 1, before any array */
 	bool of_core;
 } types[IAPROF_RECORD_TYPE_COUNT] = {
-	[IAPROF_RECORD_STRING] = { "STRING", sizeof(struct iaprof_record_string), true },
-	[IAPROF_RECORD_STACK] = { "STACK", sizeof(struct iaprof_record_stack), true },
-	[IAPROF_RECORD_SOURCE] = { "SOURCE", sizeof(struct iaprof_record_source), true },
-	[IAPROF_RECORD_METADATA] = { "METADATA", sizeof(struct iaprof_record_metadata), false },
+	[IAPROF_RECORD_STRING] = { "STRING", 24, true },
+	[IAPROF_RECORD_STACK] = { "STACK", 32, true },
+	[IAPROF_RECORD_SOURCE] = { "SOURCE", 24, true },
+	[IAPROF_RECORD_METADATA] = { "METADATA", 24, false },
 	[IAPROF_RECORD_VALUE_TYPE] = { "VALUE_TYPE", offsetof(struct iaprof_record_value_type, role), true },
-	[IAPROF_RECORD_PROCESS] = { "PROCESS", sizeof(struct iaprof_record_process), false },
-	[IAPROF_RECORD_MAPPING] = { "MAPPING", sizeof(struct iaprof_record_mapping), false },
+	[IAPROF_RECORD_PROCESS] = { "PROCESS", 32, false },
+	[IAPROF_RECORD_MAPPING] = { "MAPPING", 104, false },
 	[IAPROF_RECORD_SAMPLE] = { "SAMPLE", offsetof(struct iaprof_record_sample, thread_name), false },
 	[IAPROF_RECORD_DEVICE] = { "DEVICE", offsetof(struct iaprof_record_device, value_name), false },
 	[IAPROF_RECORD_CODE_OBJECT] = { "CODE_OBJECT", offsetof(struct iaprof_record_code_object, instruction_window),
 					false },
-	[IAPROF_RECORD_CODE_OBJECT_UNLOAD] = { "CODE_OBJECT_UNLOAD", sizeof(struct iaprof_record_code_object_unload),
-					       false },
+	[IAPROF_RECORD_CODE_OBJECT_UNLOAD] = { "CODE_OBJECT_UNLOAD", 24, false },
 	[IAPROF_RECORD_KERNEL] = { "KERNEL", offsetof(struct iaprof_record_kernel, instruction_base), false },
 	[IAPROF_RECORD_LAUNCH] = { "LAUNCH", offsetof(struct iaprof_record_launch, thread_name), false },
 	[IAPROF_RECORD_STALL_REASON] = { "STALL_REASON", offsetof(struct iaprof_record_stall_reason, flags), false },
-	[IAPROF_RECORD_STALL_SAMPLE] = { "STALL_SAMPLE", sizeof(struct iaprof_record_stall_sample), false },
+	[IAPROF_RECORD_STALL_SAMPLE] = { "STALL_SAMPLE", 48, false },
 	[IAPROF_RECORD_CALL] = { "CALL", offsetof(struct iaprof_record_call, node), false },
-	[IAPROF_RECORD_CALL_FUNCTION] = { "CALL_FUNCTION", sizeof(struct iaprof_record_call_function), false },
-	[IAPROF_RECORD_CALL_NODE] = { "CALL_NODE", sizeof(struct iaprof_record_call_node), false },
-	[IAPROF_RECORD_HISTOGRAM] = { "HISTOGRAM", sizeof(struct iaprof_record_histogram), false },
+	[IAPROF_RECORD_CALL_FUNCTION] = { "CALL_FUNCTION", 32, false },
+	[IAPROF_RECORD_CALL_NODE] = { "CALL_NODE", 32, false },
+	[IAPROF_RECORD_HISTOGRAM] = { "HISTOGRAM", 64, false },
 	[IAPROF_RECORD_JOB] = { "JOB", offsetof(struct iaprof_record_job, kernel), false },
 	[IAPROF_RECORD_COUNTER] = { "COUNTER", offsetof(struct iaprof_record_counter, role), false },
-	[IAPROF_RECORD_COUNTER_VALUE] = { "COUNTER_VALUE", sizeof(struct iaprof_record_counter_value), false },
-	[IAPROF_RECORD_FINDING] = { "FINDING", sizeof(struct iaprof_record_finding), false },
-	[IAPROF_RECORD_LOST] = { "LOST", sizeof(struct iaprof_record_lost), false },
-	[IAPROF_RECORD_FRAMES] = { "FRAMES", sizeof(struct iaprof_record_frames), true },
-	[IAPROF_RECORD_CODE_FUNCTION] = { "CODE_FUNCTION", sizeof(struct iaprof_record_code_function), true },
-	[IAPROF_RECORD_MODULE] = { "MODULE", sizeof(struct iaprof_record_module), true },
-	[IAPROF_RECORD_CODE_LISTING] = { "CODE_LISTING", sizeof(struct iaprof_record_code_listing), true },
-	[IAPROF_RECORD_STACK_FRAMES] = { "STACK_FRAMES", sizeof(struct iaprof_record_stack_frames), true },
-	[IAPROF_RECORD_DEVICE_ACTIVITY] = { "DEVICE_ACTIVITY", sizeof(struct iaprof_record_device_activity), false },
-	[IAPROF_RECORD_PROFILE_STACK] = { "PROFILE_STACK", sizeof(struct iaprof_record_profile_stack), true },
+	[IAPROF_RECORD_COUNTER_VALUE] = { "COUNTER_VALUE", 32, false },
+	[IAPROF_RECORD_FINDING] = { "FINDING", 48, false },
+	[IAPROF_RECORD_LOST] = { "LOST", 48, false },
+	[IAPROF_RECORD_FRAMES] = { "FRAMES", 40, true },
+	[IAPROF_RECORD_CODE_FUNCTION] = { "CODE_FUNCTION", 56, true },
+	[IAPROF_RECORD_MODULE] = { "MODULE", 24, true },
+	[IAPROF_RECORD_CODE_LISTING] = { "CODE_LISTING", 64, true },
+	[IAPROF_RECORD_STACK_FRAMES] = { "STACK_FRAMES", 32, true },
+	[IAPROF_RECORD_DEVICE_ACTIVITY] = { "DEVICE_ACTIVITY", 48, false },
+	[IAPROF_RECORD_PROFILE_STACK] = { "PROFILE_STACK", 24, true },
 	[IAPROF_RECORD_PROFILE_VALUE] = { "PROFILE_VALUE", offsetof(struct iaprof_record_profile_value, begin), true },
-	[IAPROF_RECORD_SOURCE_TEXT] = { "SOURCE_TEXT", sizeof(struct iaprof_record_source_text), true },
-	[IAPROF_RECORD_NAMED_FRAME] = { "NAMED_FRAME", sizeof(struct iaprof_record_named_frame), true },
-	[IAPROF_RECORD_PROGRESS] = { "PROGRESS", sizeof(struct iaprof_record_progress), true },
-	[IAPROF_RECORD_SYNC] = { "SYNC", sizeof(struct iaprof_record_sync), true },
+	[IAPROF_RECORD_SOURCE_TEXT] = { "SOURCE_TEXT", 32, true },
+	[IAPROF_RECORD_NAMED_FRAME] = { "NAMED_FRAME", 40, true },
+	[IAPROF_RECORD_PROGRESS] = { "PROGRESS", 16, true },
+	[IAPROF_RECORD_SYNC] = { "SYNC", 16, true },
 };
 
 const char *record_type_name(uint32_t type)
@@ -62,26 +70,20 @@ bool record_is_of_core(uint32_t type)
 	return type < IAPROF_RECORD_TYPE_COUNT && types[type].of_core;
 }
 
-/* Returns whether an array of count elements fits after the fixed part. */
-static bool array_fits(const struct iaprof_record *record, size_t fixed, uint64_t count, size_t element)
-{
-	return count <= (record->size - fixed) / element;
-}
-
 /* Checks consecutive arrays, the last of which is divided among the instructions. */
 static const char *check_listing(const struct iaprof_record_code_listing *listing)
 {
 	uint64_t producers = 0;
 	if (!listing->id)
 		return "id is 0";
-	if (listing->attribute_count > IAPROF_ATTRIBUTE_COUNT_MAX ||
-	    sizeof *listing + listing->attribute_count * sizeof(struct iaprof_attribute) +
-			    (uint64_t)listing->instruction_count * sizeof(struct iaprof_listed_instruction) +
+	size_t stride = iaprof_record_stride(listing->element_size, LISTED_INSTRUCTION_SIZE);
+	if (listing->attribute_count > IAPROF_ATTRIBUTE_COUNT_MAX || stride < LISTED_INSTRUCTION_SIZE ||
+	    listing->attribute_count * sizeof(struct iaprof_attribute) + listing->instruction_count * (uint64_t)stride +
 			    (uint64_t)listing->producer_count * sizeof(struct iaprof_producer) >
-		    listing->header.size)
+		    record_array_room(&listing->header, listing->array_offset, SIZE_OF_LISTING))
 		return "instructions do not fit";
 	for (uint32_t i = 0; i < listing->instruction_count; i++)
-		producers += iaprof_record_code_listing_instructions(listing)[i].producer_count;
+		producers += iaprof_record_code_listing_instruction(listing, i)->producer_count;
 	return producers == listing->producer_count ? NULL : "producers are not those of the instructions";
 }
 
@@ -99,7 +101,8 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 	case IAPROF_RECORD_STRING: {
 		const struct iaprof_record_string *string = (const void *)record;
 		if (string->id == 0 || string->length > IAPROF_STRING_LENGTH_MAX ||
-		    !array_fits(record, sizeof *string, (uint64_t)string->length + 1, 1))
+		    !record_array_fits(record, string->array_offset, types[record->type].minimum_size,
+				       (uint64_t)string->length + 1, 1))
 			return "text does not fit";
 		const char *text = iaprof_record_string_text(string);
 		if (text[string->length] != '\0' || memchr(text, '\0', string->length))
@@ -109,7 +112,8 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 	case IAPROF_RECORD_STACK: {
 		const struct iaprof_record_stack *stack = (const void *)record;
 		if (stack->id == 0 || stack->count == 0 || stack->count > IAPROF_STACK_DEPTH_MAX ||
-		    !array_fits(record, sizeof *stack, stack->count, sizeof(uint64_t)))
+		    !record_array_fits(record, stack->array_offset, types[record->type].minimum_size, stack->count,
+				       sizeof(uint64_t)))
 			return "addresses do not fit";
 		return NULL;
 	}
@@ -142,7 +146,8 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 	case IAPROF_RECORD_STALL_SAMPLE: {
 		const struct iaprof_record_stall_sample *sample = (const void *)record;
 		if (sample->reason_count == 0 || sample->reason_count > 64 ||
-		    !array_fits(record, sizeof *sample, sample->reason_count, sizeof(uint64_t)))
+		    !record_array_fits(record, sample->array_offset, types[record->type].minimum_size,
+				       sample->reason_count, sizeof(uint64_t)))
 			return "counts do not fit";
 		return sample->begin > record->time ? "ends before it begins" : NULL;
 	}
@@ -156,7 +161,8 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 		const struct iaprof_record_histogram *histogram = (const void *)record;
 		if (!histogram->count || !histogram->bucket_count ||
 		    histogram->bucket_count > IAPROF_HISTOGRAM_BUCKET_COUNT_MAX ||
-		    !array_fits(record, sizeof *histogram, histogram->bucket_count, sizeof(uint64_t)))
+		    !record_array_fits(record, histogram->array_offset, types[record->type].minimum_size,
+				       histogram->bucket_count, sizeof(uint64_t)))
 			return "buckets do not fit";
 		return histogram->begin > record->time ? "ends before it begins" : NULL;
 	}
@@ -179,7 +185,8 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 	case IAPROF_RECORD_FRAMES: {
 		const struct iaprof_record_frames *frames = (const void *)record;
 		if (frames->frame_count == 0 || frames->frame_count > 64 ||
-		    !array_fits(record, sizeof *frames, frames->frame_count, sizeof(struct iaprof_record_frame)))
+		    !record_strided_array_fits(record, frames->array_offset, types[record->type].minimum_size,
+					       frames->frame_count, frames->element_size, RECORD_FRAME_SIZE))
 			return "frames do not fit";
 		return NULL;
 	}
@@ -187,20 +194,22 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 		const struct iaprof_record_stack_frames *frames = (const void *)record;
 		if (frames->stack == 0 || frames->frame_count == 0 ||
 		    frames->frame_count > IAPROF_STACK_FRAMES_COUNT_MAX ||
-		    !array_fits(record, sizeof *frames, frames->frame_count, sizeof(struct iaprof_record_frame)))
+		    !record_strided_array_fits(record, frames->array_offset, types[record->type].minimum_size,
+					       frames->frame_count, frames->element_size, RECORD_FRAME_SIZE))
 			return "frames do not fit";
 		return NULL;
 	}
 	case IAPROF_RECORD_PROFILE_STACK: {
 		const struct iaprof_record_profile_stack *stack = (const void *)record;
 		if (stack->id == 0 || stack->frame_count == 0 || stack->frame_count > IAPROF_PROFILE_STACK_COUNT_MAX ||
-		    !array_fits(record, sizeof *stack, stack->frame_count, sizeof(struct iaprof_record_frame)))
+		    !record_strided_array_fits(record, stack->array_offset, types[record->type].minimum_size,
+					       stack->frame_count, stack->element_size, RECORD_FRAME_SIZE))
 			return "frames do not fit";
 		return NULL;
 	}
 	case IAPROF_RECORD_PROFILE_VALUE: {
 		const struct iaprof_record_profile_value *value = (const void *)record;
-		if (value->header.size >= sizeof *value && value->begin > value->end)
+		if (IAPROF_HAS_MEMBER(value, value->header.size, end) && value->begin > value->end)
 			return "ends before it begins";
 		return value->count ? NULL : "count is 0";
 	}
@@ -213,7 +222,8 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 	case IAPROF_RECORD_MODULE: {
 		const struct iaprof_record_module *module = (const void *)record;
 		if (module->build_id_size == 0 || module->build_id_size > IAPROF_MODULE_BUILD_ID_SIZE_MAX ||
-		    !array_fits(record, sizeof *module, module->build_id_size, 1))
+		    !record_array_fits(record, module->array_offset, types[record->type].minimum_size,
+				       module->build_id_size, 1))
 			return "build id does not fit";
 		return NULL;
 	}
@@ -221,7 +231,7 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 		const struct iaprof_record_source_text *text = (const void *)record;
 		if (!text->file || text->size > IAPROF_SOURCE_TEXT_SIZE_MAX || !text->length ||
 		    text->length > text->size || text->offset > text->size - text->length ||
-		    !array_fits(record, sizeof *text, text->length, 1))
+		    !record_array_fits(record, text->array_offset, types[record->type].minimum_size, text->length, 1))
 			return "text does not fit";
 		return memchr(iaprof_record_source_text_bytes(text), '\0', text->length) ? "text has a NUL" : NULL;
 	}
@@ -230,7 +240,8 @@ static __attribute__((noinline)) const char *check_contents(const struct iaprof_
 	case IAPROF_RECORD_CODE_FUNCTION: {
 		const struct iaprof_record_code_function *function = (const void *)record;
 		if (function->attribute_count > IAPROF_ATTRIBUTE_COUNT_MAX ||
-		    !array_fits(record, sizeof *function, function->attribute_count, sizeof(struct iaprof_attribute)))
+		    !record_array_fits(record, function->array_offset, types[record->type].minimum_size,
+				       function->attribute_count, sizeof(struct iaprof_attribute)))
 			return "attributes do not fit";
 		return NULL;
 	}

@@ -109,7 +109,7 @@ static void write_usage(const struct iaprof_plugin *plugin, const char *kind, FI
 		kind, plugin->name, kind, plugin->name);
 }
 
-void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file)
+void help_write_plugin(const struct iaprof_plugin *plugin, const char *const *companions, uint32_t machine, FILE *file)
 {
 	static const char *const kinds[] = {
 		[IAPROF_PLUGIN_SOURCE] = "source", [IAPROF_PLUGIN_SINK] = "sink", [IAPROF_PLUGIN_DECODER] = "decoder"
@@ -124,11 +124,10 @@ void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file)
 		text_print_printable(title, INT_MAX, file);
 	fputs("\n\n", file);
 	if (plugin->kind == IAPROF_PLUGIN_DECODER)
-		fprintf(file, "Selected automatically for device code of ELF machine %" PRIu32 ".\n\n",
-			plugin->machine);
-	for (size_t i = 0; plugin->companions && plugin->companions[i]; i++)
-		fprintf(file, "Also runs source %s, unless disabled.\n%s", plugin->companions[i],
-			plugin->companions[i + 1] ? "" : "\n");
+		fprintf(file, "Selected automatically for device code of ELF machine %" PRIu32 ".\n\n", machine);
+	for (size_t i = 0; companions && companions[i]; i++)
+		fprintf(file, "Also runs source %s, unless disabled.\n%s", companions[i],
+			companions[i + 1] ? "" : "\n");
 	write_usage(plugin, kind, file);
 	write_common_key(plugin, file);
 	if (table.count == 0 && !has_output) {

@@ -19,8 +19,11 @@ void help_write_common(FILE *file);
 /* --help all. */
 void help_write(const struct help_alias *aliases, size_t count, FILE *file);
 
-/* Requires that plugin has passed the loader's checks, including those of its option table. */
-void help_write_plugin(const struct iaprof_plugin *plugin, FILE *file);
+/*
+ * Requires that plugin has passed the loader's checks, including those of its option table. companions: of a source, or
+ * NULL; machine: of a decoder.
+ */
+void help_write_plugin(const struct iaprof_plugin *plugin, const char *const *companions, uint32_t machine, FILE *file);
 
 /* --list: a heading for an enum iaprof_plugin_kind, and a plugin that has passed the loader's checks. */
 void help_write_list_heading(uint32_t kind, FILE *file);

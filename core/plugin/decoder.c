@@ -40,20 +40,20 @@ static struct plugin_call call_begin(struct decoder *decoder, const char *callba
 int decoder_read_image(struct decoder *decoder, const struct iaprof_image *image,
 		       const struct iaprof_image_report *report)
 {
-	const struct iaprof_plugin *plugin = &decoder->plugin->description;
+	const struct iaprof_decoder_operations *plugin = &decoder->plugin->operations.decoder;
 	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(decoder, "image_read");
 	return plugin->image_read ? plugin->image_read(decoder->host, decoder->memory, image, report) : 0;
 }
 
 const struct iaprof_relocation *decoder_relocations(const struct decoder *decoder, size_t *count)
 {
-	*count = decoder ? decoder->plugin->description.relocation_count : 0;
-	return *count ? decoder->plugin->description.relocations : NULL;
+	*count = decoder ? decoder->plugin->operations.decoder.relocation_count : 0;
+	return *count ? decoder->plugin->operations.decoder.relocations : NULL;
 }
 
 size_t decoder_display_name(struct decoder *decoder, const char *name, char *text, size_t capacity)
 {
-	const struct iaprof_plugin *plugin = &decoder->plugin->description;
+	const struct iaprof_decoder_operations *plugin = &decoder->plugin->operations.decoder;
 	if (!plugin->display_name)
 		return 0;
 	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(decoder, "display_name");
@@ -63,7 +63,7 @@ size_t decoder_display_name(struct decoder *decoder, const char *name, char *tex
 
 struct decoder_code *decoder_code_open(struct decoder *decoder, const struct iaprof_code *description)
 {
-	const struct iaprof_plugin *plugin = &decoder->plugin->description;
+	const struct iaprof_decoder_operations *plugin = &decoder->plugin->operations.decoder;
 	struct decoder_code *code = calloc(1, sizeof *code);
 	if (!code)
 		return NULL;
@@ -79,7 +79,7 @@ void decoder_code_close(struct decoder_code *code)
 {
 	if (!code)
 		return;
-	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
+	const struct iaprof_decoder_operations *plugin = &code->decoder->plugin->operations.decoder;
 	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(code->decoder, "code_close");
 	plugin->code_close(code->decoder->host, code->decoder->memory, code->opened);
 	free(code);
@@ -87,7 +87,7 @@ void decoder_code_close(struct decoder_code *code)
 
 int decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct iaprof_code_instruction *instruction)
 {
-	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
+	const struct iaprof_decoder_operations *plugin = &code->decoder->plugin->operations.decoder;
 	CLEANUP(plugin_call_end)
 	struct plugin_call before = call_begin(code->decoder, "code_decode");
 	*instruction = (struct iaprof_code_instruction){ .struct_size = sizeof *instruction };
@@ -106,7 +106,7 @@ int decoder_code_instruction(struct decoder_code *code, uint64_t offset, struct 
 size_t decoder_code_producers(struct decoder_code *code, uint64_t offset, struct iaprof_producer *producers,
 			      size_t capacity, uint32_t *flags)
 {
-	const struct iaprof_plugin *plugin = &code->decoder->plugin->description;
+	const struct iaprof_decoder_operations *plugin = &code->decoder->plugin->operations.decoder;
 	CLEANUP(plugin_call_end) struct plugin_call before = call_begin(code->decoder, "code_producers");
 	*flags = 0;
 	int count = plugin->code_producers ? plugin->code_producers(code->decoder->host, code->decoder->memory,

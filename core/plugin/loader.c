@@ -22,6 +22,12 @@
 
 /* Callbacks may be missing at the end of a plugin's struct. */
 #define SIZE_MINIMUM offsetof(struct iaprof_plugin, configure)
+#define SOURCE_SIZE_MINIMUM offsetof(struct iaprof_source_operations, prepare)
+#define SINK_SIZE_MINIMUM offsetof(struct iaprof_sink_operations, profile)
+#define DECODER_SIZE_MINIMUM offsetof(struct iaprof_decoder_operations, image_read)
+
+/* All of enum iaprof_plugin_flag. */
+#define KNOWN_FLAGS ((IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS << 1) - 1u)
 
 /* Limit on the instance size; a larger one is an error. */
 #define INSTANCE_SIZE_MAX ((size_t)64 << 20)
@@ -103,29 +109,88 @@ bool plugin_is_name(const char *name)
 }
 
 /* Returns the first missing mandatory member, or NULL. */
-static const char *missing_member(const struct iaprof_plugin *plugin)
+static const char *missing_member(uint32_t kind, const struct plugin_operations *operations)
 {
-	switch (plugin->kind) {
+	switch (kind) {
 	case IAPROF_PLUGIN_SOURCE:
-		return !plugin->start ? "start" : !plugin->stop ? "stop" : NULL;
+		return !operations->start ? "start" : !operations->stop ? "stop" : NULL;
 	case IAPROF_PLUGIN_SINK:
-		return !plugin->finish ? "finish" : !plugin->records && !plugin->profile ? "records or profile" : NULL;
+		return !operations->finish                            ? "finish"
+		       : !operations->records && !operations->profile ? "records or profile"
+								      : NULL;
 	default:
-		return !plugin->code_open     ? "code_open"
-		       : !plugin->code_close  ? "code_close"
-		       : !plugin->code_decode ? "code_decode"
-					      : NULL;
+		return !operations->decoder.code_open     ? "code_open"
+		       : !operations->decoder.code_close  ? "code_close"
+		       : !operations->decoder.code_decode ? "code_decode"
+							  : NULL;
 	}
 }
 
 /* Returns whether companions are names of other plugins. An unterminated list fails at its first invalid name. */
-static bool companions_are_names(const struct iaprof_plugin *plugin)
+static bool companions_are_names(const struct plugin *plugin)
 {
-	for (size_t i = 0; plugin->companions && plugin->companions[i]; i++)
-		if (i == COMPANION_COUNT_MAX || !plugin_is_name(plugin->companions[i]) ||
-		    !strcmp(plugin->companions[i], plugin->name))
+	const char *const *companions = plugin->operations.companions;
+	for (size_t i = 0; companions && companions[i]; i++)
+		if (i == COMPANION_COUNT_MAX || !plugin_is_name(companions[i]) ||
+		    !strcmp(companions[i], plugin->description.name))
 			return false;
 	return true;
+}
+
+/*
+ * Copies a sized struct of a plugin: what it lacks is zero, what it has more is ignored. Returns 0, or sets error if
+ * the struct is missing or lacks mandatory members.
+ */
+static int copy_sized(void *ours, size_t our_size, const void *theirs, size_t minimum, const char *what,
+		      struct error *error)
+{
+	const uint32_t *size = theirs; /* the first member of each of them */
+	memset(ours, 0, our_size);
+	if (!theirs)
+		return error_set(error, EINVAL, "its %s operations are missing", what);
+	if (*size < minimum)
+		return error_set(error, EINVAL, "its %s operations are cut off: %u bytes, at least %zu", what, *size,
+				 minimum);
+	memcpy(ours, theirs, *size < our_size ? *size : our_size);
+	return 0;
+}
+
+static int copy_operations(struct plugin *plugin, struct error *error)
+{
+	const struct iaprof_plugin *description = &plugin->description;
+	struct plugin_operations *operations = &plugin->operations;
+	struct iaprof_source_operations source;
+	struct iaprof_sink_operations sink;
+	int result;
+	switch (description->kind) {
+	case IAPROF_PLUGIN_SOURCE:
+		result = copy_sized(&source, sizeof source, description->source, SOURCE_SIZE_MINIMUM, "source", error);
+		*operations = (struct plugin_operations){ .check = source.check,
+							  .prepare = source.prepare,
+							  .start = source.start,
+							  .finish = source.finish,
+							  .probe = source.probe,
+							  .stop = source.stop,
+							  .thread = source.thread,
+							  .companions = source.companions };
+		return result;
+	case IAPROF_PLUGIN_SINK:
+		result = copy_sized(&sink, sizeof sink, description->sink, SINK_SIZE_MINIMUM, "sink", error);
+		*operations = (struct plugin_operations){ .check = sink.check,
+							  .prepare = sink.prepare,
+							  .start = sink.start,
+							  .finish = sink.finish,
+							  .extension = sink.extension,
+							  .records = sink.records,
+							  .profile = sink.profile };
+		return result;
+	case IAPROF_PLUGIN_DECODER:
+		*operations = (struct plugin_operations){ 0 };
+		return copy_sized(&operations->decoder, sizeof operations->decoder, description->decoder,
+				  DECODER_SIZE_MINIMUM, "decoder", error);
+	default:
+		return error_set(error, EINVAL, "unknown kind %u of plugin", description->kind);
+	}
 }
 
 static struct option_table options_of(const struct iaprof_plugin *description)
@@ -148,29 +213,53 @@ int plugin_check_options(const struct iaprof_plugin *description, struct error *
 	return result;
 }
 
+/* Checks that a version of what a plugin was built for is supported. Returns 0 or -EINVAL. */
+static int check_version(uint32_t version, uint32_t oldest, uint32_t newest, const char *of, struct error *error)
+{
+	if (version > newest)
+		return error_set(error, EINVAL,
+				 "is built for version %u of the %s, this iaprof supports up to version %u (update "
+				 "iaprof)",
+				 version, of, newest);
+	if (version < oldest)
+		return error_set(error, EINVAL,
+				 "is built for version %u of the %s, this iaprof supports version %u and later "
+				 "(rebuild it: iaprof-plugin(7), Porting)",
+				 version, of, oldest);
+	return 0;
+}
+
 int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *theirs, const char *name,
 			    struct error *error)
 {
 	if (!theirs)
 		return error_set(error, EINVAL, "%s() returns NULL", IAPROF_PLUGIN_SYMBOL);
-	if (theirs->abi_version != IAPROF_ABI_VERSION)
-		return error_set(error, EINVAL,
-				 "is built for version %u of the plugin interface, this iaprof has version %u: "
-				 "rebuild it",
-				 theirs->abi_version, IAPROF_ABI_VERSION);
+	int result = check_version(theirs->abi_version, IAPROF_ABI_VERSION_OLDEST, IAPROF_ABI_VERSION,
+				   "plugin interface", error);
+	if (result)
+		return result;
 	if (theirs->size < SIZE_MINIMUM)
 		return error_set(error, EINVAL, "its description is cut off: %u bytes, at least %zu", theirs->size,
 				 SIZE_MINIMUM);
 	struct iaprof_plugin *ours = &plugin->description;
 	*ours = (struct iaprof_plugin){ 0 };
 	memcpy(ours, theirs, theirs->size < sizeof *ours ? theirs->size : sizeof *ours);
-	if (ours->schema_version != IAPROF_SCHEMA_VERSION)
-		return error_set(error, EINVAL,
-				 "is built for version %u of the record schema, this iaprof has version %u: "
-				 "rebuild it",
-				 ours->schema_version, IAPROF_SCHEMA_VERSION);
+	result = check_version(ours->schema_version, IAPROF_SCHEMA_VERSION_OLDEST, IAPROF_SCHEMA_VERSION,
+			       "record schema", error);
+	if (!result)
+		result = copy_operations(plugin, error);
+	return result ? result : plugin_check_description(plugin, name, error);
+}
+
+int plugin_check_description(struct plugin *plugin, const char *name, struct error *error)
+{
+	struct iaprof_plugin *ours = &plugin->description;
 	if (ours->kind < IAPROF_PLUGIN_SOURCE || ours->kind > IAPROF_PLUGIN_DECODER)
 		return error_set(error, EINVAL, "unknown kind %u of plugin", ours->kind);
+	if (ours->flags & ~KNOWN_FLAGS)
+		return error_set(error, EINVAL,
+				 "has the unknown flags 0x%x, which a later version of iaprof defines (update iaprof)",
+				 ours->flags & ~KNOWN_FLAGS);
 	if (!ours->name || !plugin_is_name(ours->name))
 		return error_set(error, EINVAL, "its name is missing, or is not made of a-z, 0-9 and '-'");
 	if (strcmp(ours->name, name))
@@ -178,10 +267,10 @@ int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *t
 				 FILE_PREFIX, ours->name, FILE_SUFFIX);
 	if (!ours->instance_size || ours->instance_size > INSTANCE_SIZE_MAX)
 		return error_set(error, EINVAL, "instance size of %zu bytes", ours->instance_size);
-	const char *missing = missing_member(ours);
+	const char *missing = missing_member(ours->kind, &plugin->operations);
 	if (missing)
 		return error_set(error, EINVAL, "a %s needs %s()", plugin_kind_name(ours->kind), missing);
-	if (!companions_are_names(ours))
+	if (!companions_are_names(plugin))
 		return error_set(error, EINVAL, "its companions are not up to %d names of other plugins",
 				 COMPANION_COUNT_MAX);
 	if (ours->option_count && (!ours->options || ours->option_size < OPTION_SIZE_MINIMUM))
@@ -253,6 +342,7 @@ int plugin_load_code(struct plugin *plugin, struct error *error)
 		       loaded->options.count == plugin->options.count;
 	if (is_same) {
 		plugin->description = loaded->description;
+		plugin->operations = loaded->operations;
 		plugin->options = loaded->options;
 		plugin->has_no_code = false;
 	} else {

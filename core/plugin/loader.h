@@ -9,9 +9,29 @@
 #include "base/error.h"
 #include "config/option_table.h"
 
+/* The operations of a plugin, whatever its kind: members that it lacks, or that another kind has, are zero. */
+struct plugin_operations {
+	/* Sources and sinks. */
+	void (*check)(const struct iaprof_host *host, void *instance);
+	int (*prepare)(const struct iaprof_host *host, void *instance);
+	int (*start)(const struct iaprof_host *host, void *instance);
+	int (*finish)(const struct iaprof_host *host, void *instance);
+	/* Sources. */
+	int (*probe)(const struct iaprof_host *host, void *instance);
+	int (*stop)(const struct iaprof_host *host, void *instance);
+	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
+	const char *const *companions;
+	/* Sinks. */
+	const char *extension;
+	int (*records)(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch);
+	int (*profile)(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile);
+	struct iaprof_decoder_operations decoder;
+};
+
 /* A loaded plugin. Its code stays loaded until the process ends because its threads may outlive a failed stop. */
 struct plugin {
 	struct iaprof_plugin description; /* a copy: members that the plugin lacks are zero */
+	struct plugin_operations operations;
 	struct option_table options;
 	char *path;
 	bool is_foreign;     /* not installed with iaprof */
@@ -29,10 +49,13 @@ int plugin_load_code(struct plugin *plugin, struct error *error);
 void plugin_free(struct plugin *plugin);
 
 /*
- * Validates a plugin's description and fills plugin from it; name is taken from the file name. Part of plugin_load().
+ * Fills plugin from a plugin's description, and validates it; name is taken from the file name. Returns 0 or a negative
+ * errno. Part of plugin_load().
  */
 int plugin_take_description(struct plugin *plugin, const struct iaprof_plugin *theirs, const char *name,
 			    struct error *error);
+/* Validates the description and the operations that plugin was filled with. The second part of that function. */
+int plugin_check_description(struct plugin *plugin, const char *name, struct error *error);
 
 /*
  * Checks the option table of a plugin: its rows, and that no option has the name of one that iaprof adds to each

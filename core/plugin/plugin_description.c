@@ -69,11 +69,12 @@ static void put_plugin(struct text *text, const struct plugin *plugin)
 {
 	const struct iaprof_plugin *description = &plugin->description;
 	text_append(text, (const char *)description, sizeof *description);
+	text_append(text, (const char *)&plugin->operations, sizeof plugin->operations);
 	put_string(text, description->name);
 	put_string(text, description->version);
 	put_string(text, description->description);
-	put_string(text, description->extension);
-	put_strings(text, description->companions);
+	put_string(text, plugin->operations.extension);
+	put_strings(text, plugin->operations.companions);
 	for (size_t i = 0; i < plugin->options.count; i++)
 		put_option(text, &plugin->options, i);
 }
@@ -161,13 +162,15 @@ static void not_loaded(void)
 	abort();
 }
 
-static void replace_callbacks(struct iaprof_plugin *plugin)
+static void replace_callbacks(struct iaprof_plugin *plugin, struct plugin_operations *operations)
 {
-#define REPLACE(callback)                                                                                              \
-	if (plugin->callback)                                                                                          \
-	plugin->callback = (__typeof__(plugin->callback))not_loaded
-	REPLACE(configure);
-	REPLACE(destroy);
+#define REPLACE_IN(object, callback)                                                                                   \
+	if ((object)->callback)                                                                                        \
+	(object)->callback = (__typeof__((object)->callback))not_loaded
+#define REPLACE(callback) REPLACE_IN(operations, callback)
+#define REPLACE_IN_DECODER(callback) REPLACE_IN(&operations->decoder, callback)
+	REPLACE_IN(plugin, configure);
+	REPLACE_IN(plugin, destroy);
 	REPLACE(probe);
 	REPLACE(prepare);
 	REPLACE(start);
@@ -176,28 +179,34 @@ static void replace_callbacks(struct iaprof_plugin *plugin)
 	REPLACE(finish);
 	REPLACE(records);
 	REPLACE(profile);
-	REPLACE(code_open);
-	REPLACE(code_close);
-	REPLACE(code_decode);
-	REPLACE(code_producers);
 	REPLACE(check);
-	REPLACE(image_read);
-	REPLACE(display_name);
+	REPLACE_IN_DECODER(code_open);
+	REPLACE_IN_DECODER(code_close);
+	REPLACE_IN_DECODER(code_decode);
+	REPLACE_IN_DECODER(code_producers);
+	REPLACE_IN_DECODER(image_read);
+	REPLACE_IN_DECODER(display_name);
+#undef REPLACE_IN_DECODER
 #undef REPLACE
-	plugin->relocations = NULL;
-	plugin->relocation_count = 0;
+#undef REPLACE_IN
+	operations->decoder.relocations = NULL;
+	operations->decoder.relocation_count = 0;
+	plugin->source = NULL;
+	plugin->sink = NULL;
+	plugin->decoder = NULL;
 }
 
-static void read_plugin(struct reader *reader, struct iaprof_plugin *plugin)
+static void read_plugin(struct reader *reader, struct iaprof_plugin *plugin, struct plugin_operations *operations)
 {
 	read_bytes(reader, plugin, sizeof *plugin);
-	replace_callbacks(plugin);
+	read_bytes(reader, operations, sizeof *operations);
+	replace_callbacks(plugin, operations);
 	plugin->size = sizeof *plugin;
 	plugin->name = read_string(reader);
 	plugin->version = read_string(reader);
 	plugin->description = read_string(reader);
-	plugin->extension = read_string(reader);
-	plugin->companions = read_strings(reader);
+	operations->extension = read_string(reader);
+	operations->companions = read_strings(reader);
 	reader->failed |= plugin->option_count > COUNT_MAX_DESCRIPTION;
 	size_t count = reader->failed ? 0 : plugin->option_count;
 	struct iaprof_option *options = count ? arena_allocate(reader->memory, count * sizeof *options) : NULL;
@@ -212,15 +221,14 @@ static void read_plugin(struct reader *reader, struct iaprof_plugin *plugin)
 static int parse(struct plugin *plugin, const char *path, const char *bytes, size_t size, struct error *error)
 {
 	struct reader reader = { .memory = &plugin->memory, .bytes = bytes, .left = size };
-	struct iaprof_plugin description;
 	CLEANUP_FREE char *name = plugin_name_of_file(path);
 	const char *failure = read_string(&reader);
 	if (failure && *failure)
 		return error_set(error, EINVAL, "%s", failure);
-	read_plugin(&reader, &description);
+	read_plugin(&reader, &plugin->description, &plugin->operations);
 	if (reader.failed || !name)
 		return error_set(error, EBADMSG, "plugin %s: its description is malformed", path);
-	int result = plugin_take_description(plugin, &description, name, error);
+	int result = plugin_check_description(plugin, name, error);
 	return result ? error_wrap(error, "plugin %s", path) : 0;
 }
 

@@ -255,7 +255,7 @@ static int fail_unknown(struct registry *registry, const char *name, uint32_t ki
 		names[count++] = entry->name;
 		/* The extension of another sink's files. */
 		const char *extension =
-			kind == IAPROF_PLUGIN_SINK && entry->plugin ? entry->plugin->description.extension : NULL;
+			kind == IAPROF_PLUGIN_SINK && entry->plugin ? entry->plugin->operations.extension : NULL;
 		if (extension && !strcmp(extension, name))
 			nearest = entry->name;
 	}

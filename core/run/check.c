@@ -135,7 +135,7 @@ static enum exit_status check(struct checking *checking, const struct configurat
 		print_sink(checking, setup->sinks.items[i]);
 	for (size_t i = 0; i < setup->decoders.items.count; i++)
 		printf("decoder %s: ready, ELF machine %u\n", setup->decoders.items.items[i]->decoder.name,
-		       setup->decoders.items.items[i]->decoder.plugin->description.machine);
+		       setup->decoders.items.items[i]->decoder.plugin->operations.decoder.machine);
 	bool nothing = result || !checking->able || (checking->unable && !setup->sources_by_probe);
 	return nothing || checking->sink_is_unable ? EXIT_STATUS_NOTHING : EXIT_STATUS_COMPLETE;
 }

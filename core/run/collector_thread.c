@@ -25,15 +25,15 @@ struct collector_thread {
 	struct loss_report losses; /* used by the thread only */
 };
 
-static const struct iaprof_plugin *description_of(const struct collector_thread *thread, size_t sink)
+static const struct plugin *plugin_of(const struct collector_thread *thread, size_t sink)
 {
-	return &thread->options.sinks[sink]->plugin->description;
+	return thread->options.sinks[sink]->plugin;
 }
 
 static bool has_intervals(const struct collector_thread *thread, size_t sink)
 {
 	const struct collector_thread_options *options = &thread->options;
-	return options->wanted.interval && description_of(thread, sink)->flags & IAPROF_PLUGIN_INTERVALS &&
+	return options->wanted.interval && plugin_of(thread, sink)->description.flags & IAPROF_PLUGIN_INTERVALS &&
 	       (options->interval_for_all || options->sinks[sink]->default_interval);
 }
 
@@ -44,7 +44,7 @@ static void hand_out_profile(void *context, struct snapshot *snapshot, bool is_i
 	if (is_interval && thread->options.wanted.continuous)
 		loss_report_add(&thread->losses, &snapshot->profile, clock_monotonic());
 	for (size_t i = 0; i < thread->options.sink_count; i++)
-		if (description_of(thread, i)->profile && has_intervals(thread, i) == is_interval)
+		if (plugin_of(thread, i)->operations.profile && has_intervals(thread, i) == is_interval)
 			sink_queue_push_profile(thread->queues[i], snapshot);
 }
 
@@ -55,7 +55,7 @@ static void hand_out_block(struct collector_thread *thread, struct block *block)
 		/* Of a difference, records are only instructions and source texts of the later run. */
 		bool wants =
 			!thread->options.wanted.before || thread->options.sinks[i]->requests & IAPROF_REQUEST_LISTINGS;
-		if (!description_of(thread, i)->records || !wants)
+		if (!plugin_of(thread, i)->operations.records || !wants)
 			continue;
 		if (!compact)
 			compact = block_compact(block);
@@ -201,7 +201,7 @@ static int configure_engine(struct collector_thread *thread, struct error *error
 	if (!options->engine)
 		return 0;
 	for (size_t i = 0; i < options->sink_count; i++)
-		wanted.records |= description_of(thread, i)->records != NULL;
+		wanted.records |= plugin_of(thread, i)->operations.records != NULL;
 	wanted.profile = hand_out_profile;
 	wanted.context = thread;
 	return options->functions->configure(options->engine, &wanted, error);

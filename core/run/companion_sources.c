@@ -10,7 +10,7 @@
 
 bool companion_source_is_wanted(const struct instance *source, const char *name)
 {
-	const char *const *companions = source->plugin->description.companions;
+	const char *const *companions = source->plugin->operations.companions;
 	struct iaprof_option option;
 	while (companions && *companions && strcmp(*companions, name))
 		companions++;
@@ -70,7 +70,7 @@ static int add_companion(struct setup *setup, const struct instance *source,
 int companion_sources_add(struct setup *setup, const struct instance *source,
 			  const struct instance_configuration *wanted, struct error *error)
 {
-	const char *const *names = source->plugin->description.companions;
+	const char *const *names = source->plugin->operations.companions;
 	int result = 0;
 	for (; !result && names && *names; names++)
 		if (companion_source_is_wanted(source, *names) && !is_there(setup, *names))

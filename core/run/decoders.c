@@ -88,7 +88,7 @@ static struct configured_decoder *add_decoder(struct decoders *decoders, struct 
 static struct decoder *find_configured(const struct decoders *decoders, uint32_t machine)
 {
 	for (size_t i = 0; i < decoders->items.count; i++)
-		if (decoders->items.items[i]->decoder.plugin->description.machine == machine)
+		if (decoders->items.items[i]->decoder.plugin->operations.decoder.machine == machine)
 			return &decoders->items.items[i]->decoder;
 	return NULL;
 }
@@ -98,11 +98,11 @@ int decoders_add(struct decoders *decoders, const struct instance_configuration 
 	struct plugin *plugin = registry_get(decoders->registry, wanted->plugin, IAPROF_PLUGIN_DECODER, error);
 	if (!plugin)
 		return wanted->origin ? error_wrap(error, "%s", wanted->origin) : error->code;
-	struct decoder *other = find_configured(decoders, plugin->description.machine);
+	struct decoder *other = find_configured(decoders, plugin->operations.decoder.machine);
 	if (other)
 		return error_set(error, EINVAL, "%s: decoders %s and %s are both for ELF machine %u: leave one out",
 				 wanted->origin ? wanted->origin : "configuration", other->name,
-				 plugin->description.name, plugin->description.machine);
+				 plugin->description.name, plugin->operations.decoder.machine);
 	if (plugin->is_foreign)
 		return add_foreign(decoders, plugin, wanted, error);
 	return add_decoder(decoders, plugin, wanted, error) ? 0 : error->code;
@@ -121,7 +121,7 @@ static struct decoder *load(struct decoders *decoders, uint32_t machine)
 			log_message(IAPROF_LOG_DEBUG, "%s", error.text);
 			continue;
 		}
-		if (plugin->description.kind != IAPROF_PLUGIN_DECODER || plugin->description.machine != machine)
+		if (plugin->description.kind != IAPROF_PLUGIN_DECODER || plugin->operations.decoder.machine != machine)
 			continue;
 		/* This may be another thread, where iaprof cannot make a copy of itself. */
 		struct configured_decoder *added =

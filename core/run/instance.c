@@ -75,7 +75,7 @@ struct instance *instance_new(struct plugin *plugin, const struct instance_confi
 				    configuration->id ? configuration->id : "");
 	instance->memory = calloc(1, description->instance_size);
 	instance->output = OUTPUT_TARGET_INIT;
-	instance->output.extension = description->extension;
+	instance->output.extension = plugin->operations.extension;
 	instance->output.write_by = services->write_by;
 	instance->output.context = services->context;
 	if (!instance->name || !instance->memory)
@@ -186,12 +186,12 @@ int instance_configure(struct instance *instance, struct error *error)
 
 int instance_probe(struct instance *instance, struct error *error)
 {
-	return call(instance, instance->plugin->description.probe, "probe", error);
+	return call(instance, instance->plugin->operations.probe, "probe", error);
 }
 
 void instance_check(struct instance *instance)
 {
-	if (!instance->plugin->description.check)
+	if (!instance->plugin->operations.check)
 		return;
 	if (instance->isolation) {
 		(void)isolation_call(instance->isolation, "check", NULL);
@@ -199,12 +199,12 @@ void instance_check(struct instance *instance)
 	}
 	begin_callback(instance);
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "check");
-	instance->plugin->description.check(&instance->host, instance->memory);
+	instance->plugin->operations.check(&instance->host, instance->memory);
 }
 
 int instance_prepare(struct instance *instance, struct error *error)
 {
-	int result = call(instance, instance->plugin->description.prepare, "prepare", error);
+	int result = call(instance, instance->plugin->operations.prepare, "prepare", error);
 	instance->prepared = !result;
 	return result;
 }
@@ -213,8 +213,8 @@ static void *run_thread(void *argument)
 {
 	struct instance *instance = argument;
 	struct plugin_call before = instance_call_begin(instance, "thread");
-	int result = instance->plugin->description.thread(&instance->host, instance->memory,
-							  (const volatile int *)&instance->stopping);
+	int result = instance->plugin->operations.thread(&instance->host, instance->memory,
+							 (const volatile int *)&instance->stopping);
 	plugin_call_end(&before);
 	(end_callback(instance, result, "thread", NULL) ? instance_end_early : instance_end)(instance);
 	return NULL;
@@ -233,10 +233,10 @@ int instance_start(struct instance *instance, struct error *error)
 {
 	if (instance->services->bus)
 		bus_start_gate(instance->services->bus, &instance->gate);
-	int result = call(instance, instance->plugin->description.start, "start", error);
+	int result = call(instance, instance->plugin->operations.start, "start", error);
 	if (!result && instance->isolation)
 		result = isolation_watch(instance->isolation);
-	else if (!result && instance->plugin->description.thread &&
+	else if (!result && instance->plugin->operations.thread &&
 		 instance->plugin->description.kind == IAPROF_PLUGIN_SOURCE)
 		result = end_callback(instance, start_thread(instance), "thread", error);
 	instance->started = !result;
@@ -261,12 +261,12 @@ int instance_stop(struct instance *instance, struct error *error)
 		pthread_join(instance->thread, NULL);
 		instance->has_thread = false;
 	}
-	return note_end(instance, call(instance, instance->plugin->description.stop, "stop", error));
+	return note_end(instance, call(instance, instance->plugin->operations.stop, "stop", error));
 }
 
 int instance_finish(struct instance *instance, struct error *error)
 {
-	return note_end(instance, call(instance, instance->plugin->description.finish, "finish", error));
+	return note_end(instance, call(instance, instance->plugin->operations.finish, "finish", error));
 }
 
 void instance_begin_stop(struct instance *instance)
@@ -287,7 +287,7 @@ int instance_records(struct instance *instance, const struct iaprof_batch *batch
 		return isolation_records(instance->isolation, batch);
 	begin_callback(instance);
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "records");
-	return end_callback(instance, instance->plugin->description.records(&instance->host, instance->memory, batch),
+	return end_callback(instance, instance->plugin->operations.records(&instance->host, instance->memory, batch),
 			    "records", NULL);
 }
 
@@ -299,6 +299,6 @@ int instance_profile(struct instance *instance, const struct iaprof_profile *pro
 		return isolation_profile(instance->isolation, profile);
 	CLEANUP(plugin_call_end) struct plugin_call before = instance_call_begin(instance, "profile");
 	if (!result)
-		result = instance->plugin->description.profile(&instance->host, instance->memory, profile);
+		result = instance->plugin->operations.profile(&instance->host, instance->memory, profile);
 	return end_callback(instance, result, "profile", NULL);
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <iaprof/plugin.h>
+#include <iaprof/unwind.h>
 
 #include "base/array.h"
 #include "bus/bus.h"
@@ -34,7 +35,7 @@ struct instance_services {
 	void (*log)(void *context, const struct instance *instance, int level, const char *text);
 	/* Has instance_file_is_mapped() called for each mapped file; NULL: files are not watched. */
 	int (*watch_files)(void *context, struct instance *instance);
-	/* Same as host->on_unwind() and host->unwind_process(); NULL: no tables are made. */
+	/* Same as on_unwind() and unwind_process() of iaprof/unwind.h; NULL: no tables are made. */
 	int (*watch_unwind)(void *context, struct instance *instance);
 	void (*unwind_process)(void *context, uint32_t pid, uint64_t execution);
 	/* Same as host->command_environment(). */
@@ -86,7 +87,7 @@ struct instance {
 	ARRAY(struct iaprof_output *) outputs;
 	ARRAY(struct watch *) watches;
 	iaprof_on_mapped_file *on_mapped_file; /* as host->on_mapped_file(); NULL: not called */
-	iaprof_on_unwind *on_unwind;           /* as host->on_unwind(); NULL: not called */
+	iaprof_on_unwind *on_unwind;           /* as on_unwind() of iaprof/unwind.h; NULL: not called */
 
 	pthread_mutex_t lock; /* protects the following members */
 	struct error cause;   /* causes reported by fail() since the callback began */

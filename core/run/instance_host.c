@@ -238,7 +238,11 @@ static int host_inject(const struct iaprof_host *host, const struct iaprof_injec
 	struct instance_services *services = instance->services;
 	char request[INJECTION_REQUEST_MAX];
 	struct error error = { 0 };
-	size_t size = injection && injection->size >= sizeof *injection ? injection_pack(injection, request) : 0;
+	struct iaprof_injection known = { 0 };
+	bool is_whole = injection && IAPROF_HAS_MEMBER(injection, injection->size, calls);
+	if (is_whole)
+		memcpy(&known, injection, injection->size < sizeof known ? injection->size : sizeof known);
+	size_t size = is_whole ? injection_pack(&known, request) : 0;
 	if (!size || !services->inject)
 		return host->fail(host, size ? ENOTSUP : EINVAL, "cannot load a library into process %u: %s",
 				  injection ? injection->pid : 0, size ? "not in this run" : "malformed request");

@@ -37,10 +37,11 @@ static int host_run_is_ending(const struct iaprof_host *host)
 static void host_delivery(const struct iaprof_host *host, const struct iaprof_delivery *delivery)
 {
 	struct instance *instance = instance_of(host);
-	struct iaprof_delivery known = { .size = sizeof known };
-	if (!delivery || delivery->size < sizeof known || !instance->services->delivery)
+	struct iaprof_delivery known = { 0 };
+	if (!delivery || !IAPROF_HAS_MEMBER(delivery, delivery->size, stored) || !instance->services->delivery)
 		return;
-	memcpy(&known, delivery, sizeof known);
+	memcpy(&known, delivery, delivery->size < sizeof known ? delivery->size : sizeof known);
+	known.size = sizeof known;
 	instance->services->delivery(instance->services->context, instance, &known);
 }
 

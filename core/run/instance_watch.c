@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -152,6 +153,15 @@ static void host_unwind_process(const struct iaprof_host *host, uint32_t pid, ui
 		instance->services->unwind_process(instance->services->context, pid, execution);
 }
 
+static const void *host_extension(const struct iaprof_host *host, const char *name)
+{
+	static const struct iaprof_unwind_extension unwind = { .size = sizeof unwind,
+							       .on_unwind = host_on_unwind,
+							       .unwind_process = host_unwind_process };
+	(void)host;
+	return name && !strcmp(name, IAPROF_UNWIND_EXTENSION) ? &unwind : NULL;
+}
+
 void instance_unwind(void *context, const struct iaprof_unwind_table *table,
 		     const struct iaprof_unwind_process *process)
 {
@@ -172,8 +182,7 @@ void instance_watch_host(struct iaprof_host *host)
 	host->remove_fd = host_remove_fd;
 	host->on_timer = host_on_timer;
 	host->on_mapped_file = host_on_mapped_file;
-	host->on_unwind = host_on_unwind;
-	host->unwind_process = host_unwind_process;
+	host->extension = host_extension;
 }
 
 void instance_watch_pause(struct instance *instance)

@@ -108,19 +108,21 @@ int setup_add_source(struct setup *setup, const struct instance_configuration *w
 	return instance_is_dead(source) ? 0 : result;
 }
 
-/* Returns the next plugin of a kind with a flag; NULL: no more. A plugin that cannot be loaded is skipped. */
-static const struct iaprof_plugin *next_plugin(const struct setup *setup, uint32_t kind, uint32_t flag,
-					       size_t *position)
+/*
+ * Returns the next plugin of a kind with a flag; NULL: no more. A plugin that cannot be loaded is skipped, and so is
+ * one that was not built with iaprof: what is chosen for the user does not depend on what others installed.
+ */
+static const struct plugin *next_plugin(const struct setup *setup, uint32_t kind, uint32_t flag, size_t *position)
 {
 	while (*position < registry_count(setup->registry)) {
 		const struct plugin *plugin = registry_load(setup->registry, (*position)++, &(struct error){ 0 });
 		if (plugin && plugin->description.kind == kind && plugin->description.flags & flag)
-			return &plugin->description;
+			return plugin;
 	}
 	return NULL;
 }
 
-static const struct iaprof_plugin *first_plugin(const struct setup *setup, uint32_t kind, uint32_t flag)
+static const struct plugin *first_plugin(const struct setup *setup, uint32_t kind, uint32_t flag)
 {
 	return next_plugin(setup, kind, flag, &(size_t){ 0 });
 }
@@ -129,9 +131,10 @@ static const struct iaprof_plugin *first_plugin(const struct setup *setup, uint3
 static void append_sinks(const struct setup *setup, uint32_t flag, char *names, size_t size)
 {
 	size_t position = 0;
-	for (const struct iaprof_plugin *able;
+	for (const struct plugin *able;
 	     (able = next_plugin(setup, IAPROF_PLUGIN_SINK, flag, &position)) && strlen(names) < size - 70;)
-		snprintf(names + strlen(names), size - strlen(names), "%s%s", *names ? ", " : "", able->name);
+		snprintf(names + strlen(names), size - strlen(names), "%s%s", *names ? ", " : "",
+			 able->description.name);
 }
 
 static int refuse_difference(const struct setup *setup, const struct instance *sink, struct error *error)
@@ -224,13 +227,13 @@ static const char *replayed_path(const struct setup *setup)
 /* Adds the source that reads the replayed file. */
 static int add_replay(struct setup *setup, const char *path, struct error *error)
 {
-	const struct iaprof_plugin *reader = first_plugin(setup, IAPROF_PLUGIN_SOURCE, IAPROF_PLUGIN_CAPTURES);
+	const struct plugin *reader = first_plugin(setup, IAPROF_PLUGIN_SOURCE, IAPROF_PLUGIN_CAPTURES);
 	const char *option = setup->configuration->replay_path ? "--replay" : "--diff";
 	if (!reader)
 		return error_set(error, ENOENT, "%s: no source reads captures (iaprof --list lists the plugins)",
 				 option);
 	struct setting file = { .key = (char *)"file", .value = (char *)path, .origin = (char *)option };
-	struct instance_configuration wanted = implied(reader->name, &file);
+	struct instance_configuration wanted = implied(reader->description.name, &file);
 	return setup_add_source(setup, &wanted, NULL, error);
 }
 
@@ -278,15 +281,15 @@ static bool has_extension(const char *path, const char *extension)
 	return length > end + 1 && path[length - end - 1] == '.' && !strcmp(path + length - end, extension);
 }
 
-static const char *extension_of(const struct iaprof_plugin *sink)
+static const char *extension_of(const struct plugin *sink)
 {
-	return sink->extension ? sink->extension : sink->name;
+	return sink->operations.extension ? sink->operations.extension : sink->description.name;
 }
 
 /* Returns the sink of an output that the user named, or of standard output (NULL); NULL: none. */
-static const struct iaprof_plugin *choose_sink(const struct setup *setup, const char *output)
+static const struct plugin *choose_sink(const struct setup *setup, const char *output)
 {
-	const struct iaprof_plugin *sink =
+	const struct plugin *sink =
 		setup->configuration->continuous && !output
 			? first_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_DEFAULT_OF_CONTINUOUS)
 			: NULL;
@@ -308,7 +311,7 @@ static int add_default_sink(struct setup *setup, struct error *error)
 	const struct configuration *configuration = setup->configuration;
 	CLEANUP_FREE char *made = NULL;
 	const char *output = configuration->output;
-	const struct iaprof_plugin *sink = NULL;
+	const struct plugin *sink = NULL;
 	setup->has_table = !output && !configuration->continuous && isatty(STDOUT_FILENO);
 	/* A file with two values per line must not replace that of an earlier run. */
 	if (setup->has_table && configuration->before_path)
@@ -326,8 +329,8 @@ static int add_default_sink(struct setup *setup, struct error *error)
 		if (!made)
 			return error_set(error, ENOMEM, "out of memory");
 	}
-	struct instance_configuration wanted = implied(sink->name, NULL);
-	if (sink->flags & IAPROF_PLUGIN_NO_OUTPUT)
+	struct instance_configuration wanted = implied(sink->description.name, NULL);
+	if (sink->description.flags & IAPROF_PLUGIN_NO_OUTPUT)
 		return add_sink(setup, &wanted, NULL, error);
 	return add_sink(setup, &wanted, output ? output : made ? made : "-", error);
 }
@@ -335,11 +338,11 @@ static int add_default_sink(struct setup *setup, struct error *error)
 /* Adds the sink that writes the file of --record. */
 static int add_record(struct setup *setup, struct error *error)
 {
-	const struct iaprof_plugin *writer = first_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_CAPTURES);
+	const struct plugin *writer = first_plugin(setup, IAPROF_PLUGIN_SINK, IAPROF_PLUGIN_CAPTURES);
 	struct instance_configuration wanted = setup->configuration->record;
 	if (!writer)
 		return error_set(error, ENOENT, "--record: no sink writes captures (iaprof --list lists the plugins)");
-	wanted.plugin = (char *)writer->name;
+	wanted.plugin = (char *)writer->description.name;
 	return add_sink(setup, &wanted, setup->configuration->record_path, error);
 }
 

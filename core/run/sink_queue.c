@@ -199,7 +199,7 @@ struct sink_queue *sink_queue_new(struct instance *sink, size_t capacity, bool l
 	queue->lossless = lossless;
 	queue->burst_wait = BURST_WAIT;
 	queue->burst_wait_at = clock_monotonic();
-	if (sink->plugin->description.records && !lossless) {
+	if (sink->plugin->operations.records && !lossless) {
 		queue->samples_reason = intern_text_id(sink->services->intern, "samples: the sink was too slow");
 		queue->launches_reason = intern_text_id(sink->services->intern, "launches: the sink was too slow");
 		queue->records_reason = intern_text_id(sink->services->intern, "records: the sink was too slow");

@@ -399,7 +399,9 @@ static void take_code(struct correlator *correlator, const struct iaprof_record 
 void correlator_take_code_object(struct correlator *correlator, const struct iaprof_record_code_object *object)
 {
 	struct instruction_base base = { object->instruction_base,
-					 object->header.size >= sizeof *object ? object->instruction_window : 0 };
+					 IAPROF_HAS_MEMBER(object, object->header.size, instruction_window)
+						 ? object->instruction_window
+						 : 0 };
 	take_code(correlator, &object->header, object->pid, base, object->address);
 }
 
@@ -409,7 +411,7 @@ void correlator_take_kernel(struct correlator *correlator, const struct iaprof_r
 	struct instruction_base base = { 0 };
 	if (record->size >= offsetof(struct iaprof_record_kernel, instruction_window))
 		base.address = kernel->instruction_base;
-	if (record->size >= sizeof *kernel)
+	if (IAPROF_HAS_MEMBER(kernel, record->size, instruction_window))
 		base.window = kernel->instruction_window;
 	take_code(correlator, record, kernel->pid, base, kernel->address);
 	kernels_add(&correlator->kernels, kernel,

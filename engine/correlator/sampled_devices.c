@@ -49,7 +49,7 @@ void sampled_devices_take(struct sampled_devices *devices, const struct iaprof_r
 	device->address = record->address;
 	device->samples.name = intern_text(devices->intern, record->name);
 	device->samples.address = intern_text(devices->intern, record->address);
-	if (record->header.size >= sizeof *record) {
+	if (IAPROF_HAS_MEMBER(record, record->header.size, sample_unit)) {
 		device->kind = record->kind;
 		device->sample_unit = record->sample_unit;
 	}
@@ -73,11 +73,11 @@ size_t sampled_devices_main(const struct sampled_devices *devices, size_t positi
 
 void sampled_devices_take_reason(struct sampled_devices *devices, const struct iaprof_record_stall_reason *record)
 {
+	bool has_class = IAPROF_HAS_MEMBER(record, record->header.size, stall_class);
 	struct stall_reason reason = { .source = record->header.source,
 				       .id = record->id,
-				       .flags = record->header.size >= sizeof *record ? record->flags : 0,
-				       .stall_class = record->header.size >= sizeof *record &&
-								      record->stall_class <= IAPROF_STALL_ISSUING
+				       .flags = has_class ? record->flags : 0,
+				       .stall_class = has_class && record->stall_class <= IAPROF_STALL_ISSUING
 							      ? record->stall_class
 							      : IAPROF_STALL_UNKNOWN,
 				       .name = intern_text(devices->intern, record->name) };

@@ -29,7 +29,8 @@ uint32_t call_tree_find(const struct call_tree *tree, uint16_t source, uint32_t 
 
 uint32_t call_tree_find_call(const struct call_tree *tree, const struct iaprof_record_call *record)
 {
-	bool has_node = record->header.size >= sizeof *record && record->node; /* calls of older sources have none */
+	bool has_node = IAPROF_HAS_MEMBER(record, record->header.size, self_duration) &&
+			record->node; /* calls of older sources have none */
 	return has_node ? call_tree_find(tree, record->header.source, record->node) : CALL_NONE;
 }
 

@@ -48,7 +48,7 @@ static void take_sample(struct collector *collector, const struct iaprof_record_
 /* Calls with a node in the call tree are part of the profile. */
 static void take_call(struct collector *collector, const struct iaprof_record_call *call)
 {
-	bool has_node = call->header.size >= sizeof *call && call->node;
+	bool has_node = IAPROF_HAS_MEMBER(call, call->header.size, self_duration) && call->node;
 	uint32_t node = call_tree_find_call(&collector->calls, call);
 	if (!has_node)
 		return;
@@ -155,7 +155,7 @@ static void take_profile_value(struct collector *collector, const struct iaprof_
 				   is_declared ? record->value : 0);
 	else if (!value_table_add(&collector->values, stack->stack, value_type, record->value, record->count))
 		collector_count_out_of_memory(collector, record->count);
-	else if (record->header.size >= sizeof *record)
+	else if (IAPROF_HAS_MEMBER(record, record->header.size, end))
 		device_values_add_time(&collector->times, &collector->facts, stack->stack, value_type, record->begin,
 				       record->end, record->value);
 }

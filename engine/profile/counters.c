@@ -65,7 +65,7 @@ bool counters_take(struct counters *counters, const struct iaprof_record_counter
 				   .kind = record->kind,
 				   .device = record->device,
 				   .values_per_point = 1 };
-	if (record->header.size >= sizeof *record) {
+	if (IAPROF_HAS_MEMBER(record, record->header.size, labels)) {
 		counter.pid = record->pid;
 		counter.engine = record->engine;
 		counter.labels = record->labels;

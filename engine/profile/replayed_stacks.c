@@ -32,12 +32,12 @@ static struct stack_origin origin_of(const struct replayed_stacks *stacks,
 
 bool replayed_stacks_take(struct replayed_stacks *stacks, const struct iaprof_record_profile_stack *record)
 {
-	const struct iaprof_record_frame *recorded = iaprof_record_profile_stack_frames(record);
 	uint32_t ids[IAPROF_PROFILE_STACK_COUNT_MAX];
 	if (replayed_stacks_find(stacks, record->id))
 		return true;
 	for (uint32_t i = 0; i < record->frame_count; i++) {
-		struct iaprof_frame frame = frame_from_record(&recorded[i], stacks->intern);
+		struct iaprof_frame frame =
+			frame_from_record(iaprof_record_profile_stack_frame(record, i), stacks->intern);
 		ids[i] = frame_table_add(stacks->frames, &frame);
 		if (ids[i] == FRAME_NONE)
 			return false;

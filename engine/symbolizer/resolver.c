@@ -113,12 +113,12 @@ void resolver_learn(struct resolver *resolver, const struct iaprof_record_frames
 	if (!answer)
 		return;
 	resolver->has_learned = true;
-	const struct iaprof_record_frame *frames = iaprof_record_frames_frames(record);
 	for (uint32_t i = 0; i < record->frame_count; i++) {
+		const struct iaprof_record_frame *recorded = iaprof_record_frames_frame(record, i);
 		bool lines = resolver->options.lines;
-		if (!lines && (frames[i].flags & IAPROF_FRAME_INLINED))
+		if (!lines && (recorded->flags & IAPROF_FRAME_INLINED))
 			continue;
-		struct iaprof_frame frame = frame_from_record(&frames[i], resolver->options.intern);
+		struct iaprof_frame frame = frame_from_record(recorded, resolver->options.intern);
 		frame.address = frame.offset = frame.pid = 0;
 		if (!lines) {
 			frame.file = NULL;

@@ -111,13 +111,8 @@ static int function_producers(const struct iaprof_host *host, void *instance, vo
 static const struct iaprof_relocation relocations[] = { { 1, 4, IAPROF_RELOCATION_ABSOLUTE, 0 },
 							{ 2, 8, IAPROF_RELOCATION_ABSOLUTE, 0 } };
 
-static const struct iaprof_plugin cuda_sass_plugin = {
-	IAPROF_PLUGIN_VERSIONS,
-	.kind = IAPROF_PLUGIN_DECODER,
-	.name = "cuda-sass",
-	.version = "0.1",
-	.description = "CUDA GPU code: instructions of sm_75 to sm_120",
-	.instance_size = sizeof(struct decoder),
+static const struct iaprof_decoder_operations operations = {
+	.size = sizeof operations,
 	.machine = MACHINE_CUDA,
 	.relocations = relocations,
 	.relocation_count = sizeof relocations / sizeof *relocations,
@@ -125,6 +120,16 @@ static const struct iaprof_plugin cuda_sass_plugin = {
 	.code_close = function_close,
 	.code_decode = function_decode,
 	.code_producers = function_producers,
+};
+
+static const struct iaprof_plugin cuda_sass_plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	.kind = IAPROF_PLUGIN_DECODER,
+	.name = "cuda-sass",
+	.version = "0.1",
+	.description = "CUDA GPU code: instructions of sm_75 to sm_120",
+	.instance_size = sizeof(struct decoder),
+	.decoder = &operations,
 };
 
 IAPROF_REGISTER_PLUGIN(cuda_sass_plugin)

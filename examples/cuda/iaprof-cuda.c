@@ -573,6 +573,14 @@ static void destroy(const struct iaprof_host *host, void *instance)
 		close(cuda->sockets[i]);
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+	.finish = finish,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -583,10 +591,7 @@ static const struct iaprof_plugin plugin = {
 	.version = "0.1",
 	.description = "Stall samples and kernel launches of CUDA programs, with launch stacks (CUPTI)",
 	.instance_size = sizeof(struct cuda),
-	.prepare = prepare,
-	.start = start,
-	.stop = stop,
-	.finish = finish,
+	.source = &operations,
 	.destroy = destroy,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -483,7 +483,8 @@ static void take_samples(struct process *process, const struct cuda_samples *rec
 	sample.head.address = record->offset;
 	sample.head.address_space = IAPROF_ADDRESS_KERNEL;
 	sample.head.device = record->device < DEVICES_MAX ? record->device + 1 : 1;
-	sample.head.reason_count = session->reason_count;
+	sample.head.reason_count = (uint16_t)session->reason_count;
+	sample.head.array_offset = IAPROF_ARRAY_OFFSET(struct iaprof_record_stall_sample);
 	sample.head.pid = process->pid;
 	session->samples += total;
 	session_send(session, &sample);

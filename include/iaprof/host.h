@@ -19,7 +19,6 @@
 #include <sys/types.h>
 #include <iaprof/layout.h>
 #include <iaprof/record.h>
-#include <iaprof/unwind.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -177,10 +176,6 @@ typedef int iaprof_on_fd(const struct iaprof_host *host, void *instance, int fd,
 typedef int iaprof_on_timer(const struct iaprof_host *host, void *instance, uint64_t expirations);
 typedef int iaprof_on_mapped_file(const struct iaprof_host *host, void *instance,
 				  const struct iaprof_mapped_file *file);
-/* One of table and process is not NULL. */
-typedef int iaprof_on_unwind(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
-			     const struct iaprof_unwind_process *process);
-
 /* A frame by name, as in struct iaprof_record_named_frame. */
 struct iaprof_named_frame {
 	uint32_t size; /* sizeof(struct iaprof_named_frame) in the source */
@@ -379,24 +374,6 @@ struct iaprof_host {
 	 * Until stop(). Returns 0; -EINVAL without that flag, if callback is NULL, or for a second call; -ENOMEM.
 	 */
 	int (*on_mapped_file)(const struct iaprof_host *host, iaprof_on_mapped_file *callback);
-	/*
-	 * In prepare(): calls back with unwind tables, and with the mappings of processes for which unwind_process()
-	 * asked. Between prepare() and finish(): tables of the target's processes come before start(), and after stop()
-	 * the run waits at most half a second for what was asked for. Returns 0; -EINVAL without that flag, if callback
-	 * is NULL, or for a second call; -ENOTSUP if the host makes no tables; or another negative errno.
-	 */
-	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
-	/*
-	 * Asks for the mappings of a process and the tables of the files that it has mapped. They are sent within
-	 * milliseconds, and again when the mappings change; mappings of files that are still being read are left out
-	 * until then. A process that has ended has mappings, too; about a second after its end it is sent without any.
-	 * A fork of a process that was asked for is sent without being asked for. execution: the number of execve(2)
-	 * calls so far (task_struct.self_exec_id), which is sent back, so that the mappings of one program are not used
-	 * for the next one in the same process. May be called for each sample that needs it; ignored without
-	 * on_unwind().
-	 */
-	void (*unwind_process)(const struct iaprof_host *host, uint32_t pid, uint64_t execution);
-
 	/* Output: sinks, on the sink's thread, or in prepare() and start(). */
 
 	/*
@@ -441,8 +418,15 @@ struct iaprof_host {
 	 * process was not touched. Needs CAP_SYS_PTRACE and x86-64.
 	 */
 	int (*inject)(const struct iaprof_host *host, const struct iaprof_injection *injection);
+
+	/*
+	 * Returns services that are not part of the stable interface, by name and version: "unwind-1" is a struct
+	 * iaprof_unwind_extension (iaprof/unwind.h). NULL: this host has no such extension, or a later version of it
+	 * only; a plugin must be able to do without. Valid until destroy(). Always, any thread.
+	 */
+	const void *(*extension)(const struct iaprof_host *host, const char *name);
 };
-IAPROF_ASSERT_SIZE(iaprof_host, 328);
+IAPROF_ASSERT_SIZE(iaprof_host, 320);
 
 /*
  * How far the time of a record may be ahead of the clock, and that of a measurement before start(), in ns: clocks of

@@ -17,4 +17,11 @@
 #define IAPROF_ASSERT_SIZE(name, bytes) _Static_assert(sizeof(struct name) == (bytes), "layout of struct " #name)
 #endif
 
+/*
+ * Whether a struct whose writer stated its size, in bytes, has a member. A size is never compared with sizeof, which
+ * grows when members are appended.
+ */
+#define IAPROF_HAS_MEMBER(object, size, member)                                                                        \
+	((size_t)(size) >= (size_t)((const char *)(&(object)->member + 1) - (const char *)(object)))
+
 #endif

@@ -2,9 +2,10 @@
 /*
  * iaprof/plugin.h - the interface of a plugin: a shared object iaprof-NAME.so that exports one symbol.
  *
- * A plugin describes itself with one static const struct iaprof_plugin, written with designated initialisers, and hands
- * it out with IAPROF_REGISTER_PLUGIN(). It does not link against iaprof. It keeps no mutable state at file scope: all
- * state lives in the instance, instance_size bytes that the core allocates, zeroes and fills with the option values.
+ * A plugin describes itself with one static const struct iaprof_plugin and the operations of its kind, written with
+ * designated initialisers, and hands it out with IAPROF_REGISTER_PLUGIN(). It does not link against iaprof. It keeps no
+ * mutable state at file scope: all state lives in the instance, instance_size bytes that the core allocates, zeroes and
+ * fills with the option values.
  *
  * Lifecycle of an instance, and the thread of each call:
  *
@@ -153,55 +154,34 @@ struct iaprof_code_instruction {
 };
 IAPROF_ASSERT_SIZE(iaprof_code_instruction, 312);
 
-struct iaprof_plugin {
-	uint32_t abi_version;    /* IAPROF_ABI_VERSION */
-	uint32_t size;           /* sizeof(struct iaprof_plugin) */
-	uint32_t schema_version; /* IAPROF_SCHEMA_VERSION */
-	uint32_t kind;           /* enum iaprof_plugin_kind */
-	uint32_t flags;          /* enum iaprof_plugin_flag */
-	uint32_t option_size;    /* sizeof(struct iaprof_option) */
-
-	const char *name;        /* as in the file name iaprof-NAME.so: lower-case letters, digits, '-', at most 63 */
-	const char *version;     /* plugin version, for --list; may be NULL */
-	const char *description; /* one line, for --list; may be NULL */
-
-	const struct iaprof_option *options; /* may be NULL if option_count is 0 */
-	size_t option_count;                 /* at most 256 */
-	size_t instance_size;                /* size of an instance in bytes, 1 to 64 MiB */
-
-	/* All kinds; may be NULL. */
-
-	int (*configure)(const struct iaprof_host *host, void *instance);
-	void (*destroy)(const struct iaprof_host *host, void *instance);
-
-	/* Sources and sinks. */
-
+/* Callbacks of a source. */
+struct iaprof_source_operations {
+	uint32_t size; /* sizeof(struct iaprof_source_operations) */
+	uint32_t pad;
 	/*
-	 * Source: called by --check after probe(), whatever probe() returned. Reports through host->check_item() each
-	 * requirement of a complete profile and whether it is met. Sink: called by --check after configure(). Reports
-	 * in the same way whether the machine has what the sink uses, such as a folder or an address; what a run with
-	 * the same options has meanwhile is IAPROF_CHECK_LIMITED. No side effects: creates nothing and keeps no lock,
+	 * Mandatory. An error of start() or prepare() ends the run before anything is recorded, with exit status 1: the
+	 * user asked for data that cannot be collected, and a profile without it would hide that. Hardware that this
+	 * machine does not have is reported by probe(): the run continues without a source that the user did not name.
+	 * A crash or hang of an isolated plugin is a defect rather than an answer: the run continues without the
+	 * plugin, as after any other callback.
+	 */
+	int (*start)(const struct iaprof_host *host, void *instance);
+	/* Mandatory. Returns within 0.5 s: an isolated source has a quarter of --finish-within if there are others. */
+	int (*stop)(const struct iaprof_host *host, void *instance);
+	/* May be NULL, as all below. */
+	int (*prepare)(const struct iaprof_host *host, void *instance);
+	int (*finish)(const struct iaprof_host *host, void *instance);
+	/*
+	 * Returns 0 if it can run on this machine, or a negative errno after host->fail() has reported what is missing
+	 * and the remedy. Has no side effects and returns within milliseconds. NULL: can always run.
+	 */
+	int (*probe)(const struct iaprof_host *host, void *instance);
+	/*
+	 * Called by --check after probe(), whatever probe() returned. Reports through host->check_item() each
+	 * requirement of a complete profile and whether it is met. No side effects: creates nothing and keeps no lock,
 	 * descriptor or address. Returns within a second, unless it waits for another process. NULL: nothing to report.
 	 */
 	void (*check)(const struct iaprof_host *host, void *instance);
-	/*
-	 * May be NULL. An error of prepare() or start() ends the run before anything is recorded, with exit status 1:
-	 * the user asked for data that cannot be collected, and a profile without it would hide that. Hardware that
-	 * this machine does not have is reported by probe(): the run continues without a source that the user did not
-	 * name. A crash or hang of an isolated plugin is a defect rather than an answer: the run continues without the
-	 * plugin, as after any other callback.
-	 */
-	int (*prepare)(const struct iaprof_host *host, void *instance);
-	/* Source: mandatory. Sink: may be NULL. Errors end the run, as those of prepare(). */
-	int (*start)(const struct iaprof_host *host, void *instance);
-	/*
-	 * Sink: mandatory, because it must close its outputs: one that is open when this returns 0 is an error of the
-	 * sink, and so is having opened none without IAPROF_PLUGIN_NO_OUTPUT or screen_acquire(). Source: may be NULL.
-	 */
-	int (*finish)(const struct iaprof_host *host, void *instance);
-
-	/* Sources. */
-
 	/*
 	 * NULL-terminated names, at most 16, of other sources without which this one's records are of little use; NULL:
 	 * none. Unless the user named them, or an option of this plugin with a companion's name is "no"
@@ -211,23 +191,25 @@ struct iaprof_plugin {
 	 */
 	const char *const *companions;
 	/*
-	 * Returns 0 if it can run on this machine, or a negative errno after host->fail() has reported what is missing
-	 * and the remedy. Has no side effects and returns within milliseconds. NULL: can always run.
-	 */
-	int (*probe)(const struct iaprof_host *host, void *instance);
-	/*
 	 * If not NULL, runs on a dedicated thread from start() on. Returns when *stopping becomes non-zero or when
 	 * there is no more data; returning 0 implies host->finished(), and a negative errno after host->fail() ends the
 	 * source. Another thread sets *stopping, and waits for the return before stop() is called: read it with
 	 * __atomic_load_n(stopping, __ATOMIC_ACQUIRE) at least every 100 ms.
 	 */
 	int (*thread)(const struct iaprof_host *host, void *instance, const volatile int *stopping);
-	/* Mandatory. Returns within 0.5 s: an isolated source has a quarter of --finish-within if there are others. */
-	int (*stop)(const struct iaprof_host *host, void *instance);
+};
+IAPROF_ASSERT_SIZE(iaprof_source_operations, 72);
 
-	/* Sinks. */
-
+/* Callbacks of a sink. */
+struct iaprof_sink_operations {
+	uint32_t size; /* sizeof(struct iaprof_sink_operations) */
+	uint32_t pad;
 	const char *extension; /* of its output files, without the dot: "folded"; NULL with IAPROF_PLUGIN_NO_OUTPUT */
+	/*
+	 * Mandatory, because it must close its outputs: one that is open when this returns 0 is an error of the sink,
+	 * and so is having opened none without IAPROF_PLUGIN_NO_OUTPUT or screen_acquire().
+	 */
+	int (*finish)(const struct iaprof_host *host, void *instance);
 	/*
 	 * At least one of these two. The batch or profile is borrowed for the duration of the call. Data waits in a
 	 * queue of 24 MiB, and profiles in another: for a sink that is too slow, samples, launches, calls, jobs,
@@ -237,11 +219,43 @@ struct iaprof_plugin {
 	 */
 	int (*records)(const struct iaprof_host *host, void *instance, const struct iaprof_batch *batch);
 	int (*profile)(const struct iaprof_host *host, void *instance, const struct iaprof_profile *profile);
+	/* May be NULL, as all below. An error of prepare() or start() ends the run before anything is recorded, with
+	   exit status 1. */
+	int (*prepare)(const struct iaprof_host *host, void *instance);
+	int (*start)(const struct iaprof_host *host, void *instance);
+	/*
+	 * Called by --check after configure(). Reports through host->check_item() whether the machine has what the sink
+	 * uses, such as a folder or an address; what a run with the same options has meanwhile is IAPROF_CHECK_LIMITED.
+	 * No side effects, as for sources. NULL: nothing to report.
+	 */
+	void (*check)(const struct iaprof_host *host, void *instance);
+};
+IAPROF_ASSERT_SIZE(iaprof_sink_operations, 64);
 
-	/* Decoders. */
-
+/* Callbacks of a decoder. */
+struct iaprof_decoder_operations {
+	uint32_t size;    /* sizeof(struct iaprof_decoder_operations) */
 	uint32_t machine; /* the ELF machine number that it supports (e_machine) */
-	uint32_t pad;
+	/*
+	 * code_open, code_close and code_decode are mandatory; code_producers may be NULL. Calls for one code are
+	 * serialized; calls for different codes may run concurrently on any thread. They return in bounded time and
+	 * have no side effects. Code from other users is decoded in a separate unprivileged process: a decoder that
+	 * needs files reads them in configure(), which is called both in iaprof and in that process, where log() prints
+	 * nothing.
+	 *
+	 * code_open: sets *code, an opaque pointer of the decoder that is passed to the calls below. Returns 0, or a
+	 * negative errno if the code cannot be decoded at all; *code is then not used.
+	 */
+	int (*code_open)(const struct iaprof_host *host, void *instance, const struct iaprof_code *description,
+			 void **code);
+	/* Called once for each opened code, before destroy(). */
+	void (*code_close)(const struct iaprof_host *host, void *instance, void *code);
+	/*
+	 * Decodes the instruction that begins at offset. Returns 0, or -EINVAL if none begins there: samples there are
+	 * not attributed to the code.
+	 */
+	int (*code_decode)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
+			   struct iaprof_code_instruction *instruction);
 	/*
 	 * Reads an image of its machine, once, before any code in it is opened; iaprof/image.h lists what it may
 	 * report. Returns 0, or a negative errno if the image is corrupt, which is reported as damaged in parts;
@@ -262,25 +276,6 @@ struct iaprof_plugin {
 	size_t (*display_name)(const struct iaprof_host *host, void *instance, const char *name, char *text,
 			       size_t capacity);
 	/*
-	 * The first three are mandatory; code_producers may be NULL. Calls for one code are serialized; calls for
-	 * different codes may run concurrently on any thread. They return in bounded time and have no side effects.
-	 * Code from other users is decoded in a separate unprivileged process: a decoder that needs files reads them in
-	 * configure(), which is called both in iaprof and in that process, where log() prints nothing.
-	 *
-	 * code_open: sets *code, an opaque pointer of the decoder that is passed to the calls below. Returns 0, or a
-	 * negative errno if the code cannot be decoded at all; *code is then not used.
-	 */
-	int (*code_open)(const struct iaprof_host *host, void *instance, const struct iaprof_code *description,
-			 void **code);
-	/* Called once for each opened code, before destroy(). */
-	void (*code_close)(const struct iaprof_host *host, void *instance, void *code);
-	/*
-	 * Decodes the instruction that begins at offset. Returns 0, or -EINVAL if none begins there: samples there are
-	 * not attributed to the code.
-	 */
-	int (*code_decode)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
-			   struct iaprof_code_instruction *instruction);
-	/*
 	 * Finds the instructions that the one at offset may wait for before it issues, on every control-flow path to
 	 * it. Writes at most capacity producers, ordered by offset, and *flags (enum iaprof_producers_flag). Returns
 	 * the number of producers, which may exceed capacity; 0 if it waits for none; -EINVAL if no instruction begins
@@ -289,7 +284,35 @@ struct iaprof_plugin {
 	int (*code_producers)(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 			      struct iaprof_producer *producers, size_t capacity, uint32_t *flags);
 };
-IAPROF_ASSERT_SIZE(iaprof_plugin, 248);
+IAPROF_ASSERT_SIZE(iaprof_decoder_operations, 72);
+
+/* The description of a plugin. */
+struct iaprof_plugin {
+	uint32_t abi_version;    /* IAPROF_ABI_VERSION */
+	uint32_t size;           /* sizeof(struct iaprof_plugin) */
+	uint32_t schema_version; /* IAPROF_SCHEMA_VERSION */
+	uint32_t kind;           /* enum iaprof_plugin_kind */
+	uint32_t flags;          /* enum iaprof_plugin_flag */
+	uint32_t option_size;    /* sizeof(struct iaprof_option) */
+
+	const char *name;        /* as in the file name iaprof-NAME.so: lower-case letters, digits, '-', at most 63 */
+	const char *version;     /* plugin version, for --list; may be NULL */
+	const char *description; /* one line, for --list; may be NULL */
+
+	const struct iaprof_option *options; /* may be NULL if option_count is 0 */
+	size_t option_count;                 /* at most 256 */
+	size_t instance_size;                /* size of an instance in bytes, 1 to 64 MiB */
+
+	/* The one of its kind, valid as long as the plugin is loaded; the others are not read. */
+	const struct iaprof_source_operations *source;
+	const struct iaprof_sink_operations *sink;
+	const struct iaprof_decoder_operations *decoder;
+
+	/* All kinds; may be NULL. */
+	int (*configure)(const struct iaprof_host *host, void *instance);
+	void (*destroy)(const struct iaprof_host *host, void *instance);
+};
+IAPROF_ASSERT_SIZE(iaprof_plugin, 112);
 
 #if defined(__cplusplus)
 #define IAPROF_EXPORT extern "C" __attribute__((visibility("default")))

@@ -234,8 +234,8 @@ static inline const struct iaprof_frame *iaprof_profile_frame(const struct iapro
 /* Returns the class of a kernel, NULL if none is known. */
 static inline const char *iaprof_profile_kernel_class(const struct iaprof_profile *profile, uint32_t frame)
 {
-	return profile->frame_size >= sizeof(struct iaprof_frame) ? iaprof_profile_frame(profile, frame)->kernel_class
-								  : (const char *)0;
+	const struct iaprof_frame *found = iaprof_profile_frame(profile, frame);
+	return IAPROF_HAS_MEMBER(found, profile->frame_size, kernel_class) ? found->kernel_class : (const char *)0;
 }
 static inline const struct iaprof_stack *iaprof_profile_stack(const struct iaprof_profile *profile, uint32_t index)
 {

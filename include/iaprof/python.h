@@ -2,6 +2,7 @@
 /*
  * iaprof/python.h - where a CPython interpreter keeps the frames of its functions: found by the core in the ELF file of
  * the interpreter and sent with its unwind table. For sources that record user stacks; BPF programs include it, too.
+ * Not part of the stable interface: it belongs to the extension "unwind-1" (iaprof/unwind.h).
  */
 #ifndef IAPROF_PYTHON_H
 #define IAPROF_PYTHON_H

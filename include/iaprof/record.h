@@ -18,7 +18,12 @@
  * as stated, without an error.
  *
  * A reader ignores the unknown end of a longer record and skips unknown record types; record.size locates the next
- * record. A record may end before a member whose comment says that a shorter record lacks it.
+ * record. A record may end before a member whose comment says that a shorter record lacks it: whether it has one is
+ * decided by where that member ends, never by the size of the struct, which grows.
+ *
+ * An array that follows a struct begins array_offset * 8 bytes after the record's start, so that the struct can grow;
+ * 0: where the struct of schema version 1 ended. Its writer sets IAPROF_ARRAY_OFFSET(struct), and readers use the
+ * functions below. Elements that may grow have a stride, element_size * 8 bytes; 0: their size in schema version 1.
  */
 #ifndef IAPROF_RECORD_H
 #define IAPROF_RECORD_H
@@ -100,16 +105,32 @@ struct iaprof_record {
 };
 IAPROF_ASSERT_SIZE(iaprof_record, 16);
 
-/* STRING: sizeof(struct iaprof_record_string) + length bytes + NUL, padded with zeros to 8. Arbitrary bytes, no NUL. */
+/* Value of array_offset for an array that begins where a struct ends. */
+#define IAPROF_ARRAY_OFFSET(type) ((uint8_t)(sizeof(type) / 8))
+
+/* Returns the start of a record's array: first_offset is where it begins in schema version 1, in bytes. */
+static inline const void *iaprof_record_array(const void *record, uint8_t array_offset, uint32_t first_offset)
+{
+	return (const char *)record + (array_offset ? array_offset * 8u : first_offset);
+}
+/* Returns the stride of a record's array, in bytes: first_size is that of schema version 1. */
+static inline size_t iaprof_record_stride(uint8_t element_size, size_t first_size)
+{
+	return element_size ? element_size * (size_t)8 : first_size;
+}
+
+/* STRING: the struct and then length bytes and a NUL, padded with zeros to 8. Arbitrary bytes, no NUL. */
 struct iaprof_record_string {
 	struct iaprof_record header;
 	uint32_t id;     /* >= 1 */
-	uint32_t length; /* bytes without the NUL, <= IAPROF_STRING_LENGTH_MAX */
+	uint16_t length; /* bytes without the NUL, <= IAPROF_STRING_LENGTH_MAX */
+	uint8_t array_offset;
+	uint8_t pad;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_string, 24);
 static inline const char *iaprof_record_string_text(const struct iaprof_record_string *record)
 {
-	return (const char *)(record + 1);
+	return (const char *)iaprof_record_array(record, record->array_offset, 24);
 }
 
 /* STACK: the struct and then count addresses, the innermost (leaf) first. */
@@ -118,12 +139,13 @@ struct iaprof_record_stack {
 	uint32_t id;    /* >= 1 */
 	uint32_t count; /* 1 to IAPROF_STACK_DEPTH_MAX */
 	uint32_t pid;   /* process of the user addresses; 0: Linux kernel addresses */
-	uint32_t pad;
+	uint8_t array_offset;
+	uint8_t pad[3];
 };
 IAPROF_ASSERT_SIZE(iaprof_record_stack, 32);
 static inline const uint64_t *iaprof_record_stack_addresses(const struct iaprof_record_stack *record)
 {
-	return (const uint64_t *)(record + 1);
+	return (const uint64_t *)iaprof_record_array(record, record->array_offset, 32);
 }
 
 /*
@@ -212,7 +234,7 @@ IAPROF_ASSERT_SIZE(iaprof_record_value_type, 56);
 /* Returns whether the role of a value type is known. */
 static inline int iaprof_record_value_type_has_role(const struct iaprof_record_value_type *record)
 {
-	return record->header.size >= sizeof *record && record->role != IAPROF_VALUE_UNKNOWN;
+	return IAPROF_HAS_MEMBER(record, record->header.size, flags) && record->role != IAPROF_VALUE_UNKNOWN;
 }
 
 enum iaprof_process_event {
@@ -334,7 +356,7 @@ static inline int iaprof_record_sample_has_wait(const struct iaprof_record_sampl
 /* Returns the span of a sample, or NULL if it has none. */
 static inline const struct iaprof_span *iaprof_record_sample_span(const struct iaprof_record_sample *record)
 {
-	return record->header.size >= sizeof *record && iaprof_span_is_valid(&record->span)
+	return IAPROF_HAS_MEMBER(record, record->header.size, span) && iaprof_span_is_valid(&record->span)
 		       ? &record->span
 		       : (const struct iaprof_span *)0;
 }
@@ -483,7 +505,7 @@ static inline uint64_t iaprof_record_launch_correlation(const struct iaprof_reco
 /* Returns the span of a launch, or NULL if it has none. */
 static inline const struct iaprof_span *iaprof_record_launch_span(const struct iaprof_record_launch *record)
 {
-	return record->header.size >= sizeof *record && iaprof_span_is_valid(&record->span)
+	return IAPROF_HAS_MEMBER(record, record->header.size, span) && iaprof_span_is_valid(&record->span)
 		       ? &record->span
 		       : (const struct iaprof_span *)0;
 }
@@ -534,13 +556,15 @@ struct iaprof_record_stall_sample {
 	uint64_t address;            /* device instruction address; IAPROF_ADDRESS_KERNEL: bytes from its start */
 	uint32_t device;             /* device id of the same source */
 	uint32_t address_space;      /* enum iaprof_address_space */
-	uint32_t reason_count;       /* 1 to 64 */
-	uint32_t pid;                /* 0: not known (the hardware does not report it) */
+	uint16_t reason_count;       /* 1 to 64 */
+	uint8_t array_offset;        /* of the counts */
+	uint8_t pad;
+	uint32_t pid; /* 0: not known (the hardware does not report it) */
 };
 IAPROF_ASSERT_SIZE(iaprof_record_stall_sample, 48);
 static inline const uint64_t *iaprof_record_stall_sample_counts(const struct iaprof_record_stall_sample *record)
 {
-	return (const uint64_t *)(record + 1);
+	return (const uint64_t *)iaprof_record_array(record, record->array_offset, 48);
 }
 
 /* What a source knows of a stall sample besides its counts. 0 in a member: not known, or the default. */
@@ -565,9 +589,10 @@ IAPROF_ASSERT_SIZE(iaprof_record_stall_details, 40);
 static inline const struct iaprof_record_stall_details *
 iaprof_record_stall_sample_details(const struct iaprof_record_stall_sample *record)
 {
-	uint64_t end = sizeof *record + (uint64_t)record->reason_count * sizeof(uint64_t);
 	const struct iaprof_record_stall_details *details =
-		(const struct iaprof_record_stall_details *)(const void *)((const char *)record + end);
+		(const struct iaprof_record_stall_details *)(const void *)(iaprof_record_stall_sample_counts(record) +
+									   record->reason_count);
+	uint64_t end = (uint64_t)((const char *)details - (const char *)record);
 	return record->header.size >= end + IAPROF_STALL_DETAILS_SIZE_MIN &&
 			       details->size >= IAPROF_STALL_DETAILS_SIZE_MIN &&
 			       details->size <= record->header.size - end
@@ -577,7 +602,7 @@ iaprof_record_stall_sample_details(const struct iaprof_record_stall_sample *reco
 /* Returns the value of all counts together, or 0 if the details do not state it. */
 static inline uint64_t iaprof_record_stall_details_value(const struct iaprof_record_stall_details *details)
 {
-	return details->size >= sizeof *details ? details->value : 0;
+	return IAPROF_HAS_MEMBER(details, details->size, value) ? details->value : 0;
 }
 
 /*
@@ -666,12 +691,13 @@ struct iaprof_record_histogram {
 	uint32_t name;         /* string id of the measured quantity: "example_submit" */
 	uint32_t unit;         /* string id: "nanoseconds" */
 	uint32_t bucket_count; /* 1 to IAPROF_HISTOGRAM_BUCKET_COUNT_MAX */
-	uint32_t pad;
+	uint8_t array_offset;  /* of the buckets */
+	uint8_t pad[3];
 };
 IAPROF_ASSERT_SIZE(iaprof_record_histogram, 64);
 static inline const uint64_t *iaprof_record_histogram_buckets(const struct iaprof_record_histogram *record)
 {
-	return (const uint64_t *)(record + 1);
+	return (const uint64_t *)iaprof_record_array(record, record->array_offset, 64);
 }
 
 /*
@@ -771,7 +797,9 @@ static inline int iaprof_record_job_is_estimate(const struct iaprof_record_job *
 /* Returns what a job copies, an enum iaprof_copy, which is IAPROF_COPY_NONE unless it has a kernel. */
 static inline uint32_t iaprof_record_job_copy(const struct iaprof_record_job *record)
 {
-	return record->header.size >= sizeof *record && iaprof_record_job_has_kernel(record) ? record->copy : 0;
+	return IAPROF_HAS_MEMBER(record, record->header.size, bytes) && iaprof_record_job_has_kernel(record)
+		       ? record->copy
+		       : 0;
 }
 /* Returns how many bytes a job copied or set; 0: it is no copy, or they are not known. */
 static inline uint64_t iaprof_record_job_bytes(const struct iaprof_record_job *record)
@@ -898,7 +926,7 @@ static inline uint32_t iaprof_frame_stall_class(uint32_t flags)
 	return (flags & IAPROF_FRAME_STALL_CLASS_MASK) >> IAPROF_FRAME_STALL_CLASS_SHIFT;
 }
 
-/* One frame of a FRAMES record. 48 bytes. */
+/* One frame of a FRAMES record. 48 bytes in schema version 1: use the functions below, which know the stride. */
 struct iaprof_record_frame {
 	uint32_t name;   /* string id, demangled */
 	uint32_t module; /* string id: file that contains the code; of a process, its service; 0 if none */
@@ -926,16 +954,27 @@ struct iaprof_record_frames {
 	uint64_t address;
 	uint32_t process;     /* process's serial number in the process table, 0 for the Linux kernel */
 	uint32_t mapping;     /* mapping's serial number in the process table, 0 if none */
-	uint32_t frame_count; /* 1 to 64 */
-	uint32_t flags;       /* enum iaprof_frames_flag */
+	uint16_t frame_count; /* 1 to 64 */
+	uint8_t array_offset;
+	uint8_t element_size;
+	uint32_t flags; /* enum iaprof_frames_flag */
 };
 IAPROF_ASSERT_SIZE(iaprof_record_frames, 40);
 enum iaprof_frames_flag {
 	IAPROF_FRAMES_HAVE_LINES = 1u << 0 /* source lines and inlined functions were looked up */
 };
-static inline const struct iaprof_record_frame *iaprof_record_frames_frames(const struct iaprof_record_frames *record)
+/* Returns frame index of an array of frames with a stride. */
+static inline const struct iaprof_record_frame *iaprof_record_frame_at(const void *frames, uint8_t element_size,
+								       uint32_t index)
 {
-	return (const struct iaprof_record_frame *)(record + 1);
+	return (const struct iaprof_record_frame *)(const void *)((const char *)frames +
+								  index * iaprof_record_stride(element_size, 48));
+}
+static inline const struct iaprof_record_frame *iaprof_record_frames_frame(const struct iaprof_record_frames *record,
+									   uint32_t index)
+{
+	return iaprof_record_frame_at(iaprof_record_array(record, record->array_offset, 40), record->element_size,
+				      index);
 }
 
 /*
@@ -957,7 +996,8 @@ struct iaprof_record_sync {
 IAPROF_ASSERT_SIZE(iaprof_record_sync, 16);
 
 /*
- * Numeric attribute that a compiler records for a function, such as ("simd_size", 32); booleans are 0 or 1. 16 bytes.
+ * Numeric attribute that a compiler records for a function, such as ("simd_size", 32); booleans are 0 or 1. Never
+ * grows: 16 bytes.
  */
 struct iaprof_attribute {
 	uint32_t name; /* string id, as named by the compiler */
@@ -988,13 +1028,14 @@ struct iaprof_record_code_function {
 	uint64_t address;     /* first device address; 0 if the image does not contain it */
 	uint64_t size;        /* without the padding after the function */
 	uint32_t attribute_count;
-	uint32_t pad;
+	uint8_t array_offset;
+	uint8_t pad[3];
 };
 IAPROF_ASSERT_SIZE(iaprof_record_code_function, 56);
 static inline const struct iaprof_attribute *
 iaprof_record_code_function_attributes(const struct iaprof_record_code_function *record)
 {
-	return (const struct iaprof_attribute *)(record + 1);
+	return (const struct iaprof_attribute *)iaprof_record_array(record, record->array_offset, 56);
 }
 
 /* Why an instruction waits for another one (the producer). */
@@ -1017,7 +1058,7 @@ enum iaprof_producers_flag {
 	IAPROF_PRODUCERS_INCOMPLETE = 1u << 0 /* there may be others that cannot be determined from the code */
 };
 
-/* An instruction of a CODE_LISTING. 48 bytes. */
+/* An instruction of a CODE_LISTING. 48 bytes in schema version 1. */
 struct iaprof_listed_instruction {
 	uint64_t offset; /* as in its frames (IAPROF_FRAME_DEVICE_OFFSET) */
 	uint32_t size;   /* bytes, >= 1 */
@@ -1050,25 +1091,30 @@ struct iaprof_record_code_listing {
 	uint32_t attribute_count;
 	uint32_t instruction_count;
 	uint32_t producer_count;
-	uint32_t pad;
+	uint8_t array_offset; /* of the attributes */
+	uint8_t element_size; /* of the instructions */
+	uint8_t pad[2];
 };
 IAPROF_ASSERT_SIZE(iaprof_record_code_listing, 64);
 static inline const struct iaprof_attribute *
 iaprof_record_code_listing_attributes(const struct iaprof_record_code_listing *record)
 {
-	return (const struct iaprof_attribute *)(record + 1);
+	return (const struct iaprof_attribute *)iaprof_record_array(record, record->array_offset, 64);
 }
+/* Returns instruction index; index instruction_count: the end of the instructions. */
 static inline const struct iaprof_listed_instruction *
-iaprof_record_code_listing_instructions(const struct iaprof_record_code_listing *record)
+iaprof_record_code_listing_instruction(const struct iaprof_record_code_listing *record, uint32_t index)
 {
-	return (const struct iaprof_listed_instruction *)(iaprof_record_code_listing_attributes(record) +
-							  record->attribute_count);
+	const struct iaprof_attribute *end = iaprof_record_code_listing_attributes(record) + record->attribute_count;
+	return (const struct iaprof_listed_instruction *)(const void *)((const char *)end +
+									index * iaprof_record_stride(
+											record->element_size, 48));
 }
 static inline const struct iaprof_producer *
 iaprof_record_code_listing_producers(const struct iaprof_record_code_listing *record)
 {
-	return (const struct iaprof_producer *)(iaprof_record_code_listing_instructions(record) +
-						record->instruction_count);
+	return (const struct iaprof_producer *)(const void *)iaprof_record_code_listing_instruction(
+		record, record->instruction_count);
 }
 
 /* Largest number of frames in a STACK_FRAMES record: deeper stacks are truncated at the leaf end. */
@@ -1084,13 +1130,16 @@ struct iaprof_record_stack_frames {
 	uint32_t stack; /* id */
 	uint32_t pid;
 	uint32_t frame_count; /* 1 to IAPROF_STACK_FRAMES_COUNT_MAX */
-	uint32_t pad;
+	uint8_t array_offset;
+	uint8_t element_size;
+	uint8_t pad[2];
 };
 IAPROF_ASSERT_SIZE(iaprof_record_stack_frames, 32);
 static inline const struct iaprof_record_frame *
-iaprof_record_stack_frames_frames(const struct iaprof_record_stack_frames *record)
+iaprof_record_stack_frames_frame(const struct iaprof_record_stack_frames *record, uint32_t index)
 {
-	return (const struct iaprof_record_frame *)(record + 1);
+	return iaprof_record_frame_at(iaprof_record_array(record, record->array_offset, 32), record->element_size,
+				      index);
 }
 
 enum iaprof_activity_kind {
@@ -1131,16 +1180,20 @@ IAPROF_ASSERT_SIZE(iaprof_record_device_activity, 48);
 struct iaprof_record_profile_stack {
 	struct iaprof_record header;
 	uint32_t id;          /* >= 1 */
-	uint32_t frame_count; /* 1 to IAPROF_PROFILE_STACK_COUNT_MAX */
+	uint16_t frame_count; /* 1 to IAPROF_PROFILE_STACK_COUNT_MAX */
+	uint8_t array_offset;
+	uint8_t element_size;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_profile_stack, 24);
+/* Returns frame index; index frame_count: the end of the frames. */
 static inline const struct iaprof_record_frame *
-iaprof_record_profile_stack_frames(const struct iaprof_record_profile_stack *record)
+iaprof_record_profile_stack_frame(const struct iaprof_record_profile_stack *record, uint32_t index)
 {
-	return (const struct iaprof_record_frame *)(record + 1);
+	return iaprof_record_frame_at(iaprof_record_array(record, record->array_offset, 24), record->element_size,
+				      index);
 }
 
-/* The thread that launched a kernel, and the device that ran it. */
+/* The thread that launched a kernel, and the device that ran it. Never grows: 16 bytes. */
 struct iaprof_record_stack_origin {
 	uint32_t tid;         /* 0: any thread */
 	uint32_t thread_name; /* string id; 0: not known */
@@ -1152,9 +1205,9 @@ IAPROF_ASSERT_SIZE(iaprof_record_stack_origin, 16);
 static inline const struct iaprof_record_stack_origin *
 iaprof_record_profile_stack_origin(const struct iaprof_record_profile_stack *record)
 {
-	uint64_t frames_end = sizeof *record + (uint64_t)record->frame_count * sizeof(struct iaprof_record_frame);
-	return record->header.size >= frames_end + sizeof(struct iaprof_record_stack_origin)
-		       ? (const struct iaprof_record_stack_origin *)((const char *)record + frames_end)
+	const char *end = (const char *)iaprof_record_profile_stack_frame(record, record->frame_count);
+	return record->header.size >= (size_t)(end - (const char *)record) + sizeof(struct iaprof_record_stack_origin)
+		       ? (const struct iaprof_record_stack_origin *)(const void *)end
 		       : (const struct iaprof_record_stack_origin *)0;
 }
 /* Returns the span of a stack, or NULL if it has none. */
@@ -1200,12 +1253,14 @@ IAPROF_ASSERT_SIZE(iaprof_record_profile_value, 56);
 struct iaprof_record_module {
 	struct iaprof_record header;
 	uint32_t path;          /* string id: as in MAPPING records and in the module of frames */
-	uint32_t build_id_size; /* 1 to IAPROF_MODULE_BUILD_ID_SIZE_MAX */
+	uint16_t build_id_size; /* 1 to IAPROF_MODULE_BUILD_ID_SIZE_MAX */
+	uint8_t array_offset;
+	uint8_t pad;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_module, 24);
 static inline const uint8_t *iaprof_record_module_build_id(const struct iaprof_record_module *record)
 {
-	return (const uint8_t *)(record + 1);
+	return (const uint8_t *)iaprof_record_array(record, record->array_offset, 24);
 }
 
 /* Largest source file whose text is sent in records, in bytes. */
@@ -1220,12 +1275,14 @@ struct iaprof_record_source_text {
 	uint32_t file;   /* string id: as in struct iaprof_listed_instruction */
 	uint32_t size;   /* bytes of the whole file, 1 to IAPROF_SOURCE_TEXT_SIZE_MAX */
 	uint32_t offset; /* offset of the part in the file */
-	uint32_t length; /* bytes of the part, >= 1; offset + length <= size */
+	uint16_t length; /* bytes of the part, >= 1; offset + length <= size */
+	uint8_t array_offset;
+	uint8_t pad;
 };
 IAPROF_ASSERT_SIZE(iaprof_record_source_text, 32);
 static inline const char *iaprof_record_source_text_bytes(const struct iaprof_record_source_text *record)
 {
-	return (const char *)(record + 1);
+	return (const char *)iaprof_record_array(record, record->array_offset, 32);
 }
 
 /* An array of records. Borrowed for the duration of the call that passes it: copy what must be kept. */

@@ -2,7 +2,8 @@
 /*
  * iaprof/unwind.h - unwind tables: how to get from a frame to its caller at each address of an ELF file, made by the
  * core from .eh_frame (System V ABI, AMD64 Architecture Processor Supplement, 3.6.2; LSB Core, Exception Frames). For
- * sources that unwind user stacks; BPF programs include it, too.
+ * sources that unwind user stacks; BPF programs include it, too. Not part of the stable interface: what this header
+ * declares is the extension "unwind-1" (host->extension() in iaprof/host.h), which later versions may replace.
  *
  * A row is 4 bytes, because a program has 20,000 of them per MB of code; rules repeat, and exist once. Rows are grouped
  * by pages of code: index[p] is the position of the first row of page p, and index[page_count] is the number of rows.
@@ -135,6 +136,39 @@ struct iaprof_unwind_process {
 	__u32 pad;
 };
 IAPROF_ASSERT_SIZE(iaprof_unwind_process, 32);
+
+#ifndef __bpf__
+struct iaprof_host;
+/* One of table and process is not NULL. Returns 0, or a negative errno, which ends the source. */
+typedef int iaprof_on_unwind(const struct iaprof_host *host, void *instance, const struct iaprof_unwind_table *table,
+			     const struct iaprof_unwind_process *process);
+
+#define IAPROF_UNWIND_EXTENSION "unwind-1"
+
+/* Sources with IAPROF_PLUGIN_NEEDS_PROCESSES, on the loop's thread. */
+struct iaprof_unwind_extension {
+	__u32 size; /* sizeof(struct iaprof_unwind_extension) in the core */
+	__u32 pad;
+	/*
+	 * In prepare(): calls back with unwind tables, and with the mappings of processes for which unwind_process()
+	 * asked. Between prepare() and finish(): tables of the target's processes come before start(), and after stop()
+	 * the run waits at most half a second for what was asked for. Returns 0; -EINVAL without that flag, if callback
+	 * is NULL, or for a second call; -ENOTSUP if the host makes no tables; or another negative errno.
+	 */
+	int (*on_unwind)(const struct iaprof_host *host, iaprof_on_unwind *callback);
+	/*
+	 * Asks for the mappings of a process and the tables of the files that it has mapped. They are sent within
+	 * milliseconds, and again when the mappings change; mappings of files that are still being read are left out
+	 * until then. A process that has ended has mappings, too; about a second after its end it is sent without any.
+	 * A fork of a process that was asked for is sent without being asked for. execution: the number of execve(2)
+	 * calls so far (task_struct.self_exec_id), which is sent back, so that the mappings of one program are not used
+	 * for the next one in the same process. May be called for each sample that needs it; ignored without
+	 * on_unwind().
+	 */
+	void (*unwind_process)(const struct iaprof_host *host, __u32 pid, __u64 execution);
+};
+IAPROF_ASSERT_SIZE(iaprof_unwind_extension, 24);
+#endif
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <bpf/libbpf.h>
 #include <iaprof/host.h>
+#include <iaprof/unwind.h>
 #include "base/array.h"
 #include "base/keyed_array.h"
 #include "bpf/python.h"

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <bpf/libbpf.h>
 #include <iaprof/host.h>
+#include <iaprof/unwind.h>
 #include "bpf/map_table.h"
 #include "bpf/python_stacks.h"
 #include "bpf/stack_counts.h"

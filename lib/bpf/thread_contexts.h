@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 #include <iaprof/host.h>
 #include <iaprof/record.h>
+#include <iaprof/unwind.h>
 #include "base/keyed_array.h"
 #include "bpf/thread_context.h"
 

@@ -385,7 +385,7 @@ static int take_question(void *context, void *data, size_t size)
 	const struct unwinder *unwinder = context;
 	const struct unwind_question *question = data;
 	if (size >= sizeof *question)
-		unwinder->host->unwind_process(unwinder->host, question->process, question->execution);
+		unwinder->core->unwind_process(unwinder->host, question->process, question->execution);
 	return 0;
 }
 
@@ -394,6 +394,9 @@ int unwinder_open(struct unwinder *unwinder, const struct iaprof_host *host, con
 {
 	int result = unwinder_init(unwinder, maps);
 	unwinder->host = host;
+	unwinder->core = host->extension(host, IAPROF_UNWIND_EXTENSION);
+	if (!result && !unwinder->core)
+		result = -ENOTSUP;
 	if (!result) {
 		struct bpf_log log = bpf_log_begin(host);
 		unwinder->questions = ring_buffer__new(bpf_map__fd(maps->questions), take_question, unwinder, NULL);
@@ -403,7 +406,7 @@ int unwinder_open(struct unwinder *unwinder, const struct iaprof_host *host, con
 	if (!result)
 		result = host->on_fd(host, ring_buffer__epoll_fd(unwinder->questions), EPOLLIN, on_question);
 	if (!result)
-		result = host->on_unwind(host, on_answer);
+		result = unwinder->core->on_unwind(host, on_answer);
 	return result ? host->fail(host, result, "cannot unwind user stacks: %s", strerror(-result)) : 0;
 }
 

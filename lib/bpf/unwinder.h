@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <bpf/libbpf.h>
 #include <iaprof/host.h>
+#include <iaprof/unwind.h>
 #include "base/array.h"
 #include "base/keyed_array.h"
 #include "bpf/unwind.h"
@@ -57,6 +58,7 @@ struct ring_buffer;
 /* Initialise with {0}; unwinder_free() accepts that. */
 struct unwinder {
 	const struct iaprof_host *host; /* NULL: no core answers questions */
+	const struct iaprof_unwind_extension *core;
 	struct unwinder_maps maps;
 	struct ring_buffer *questions;
 	struct unwind_mapping *mappings; /* the map's memory */

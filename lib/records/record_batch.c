@@ -116,7 +116,8 @@ int record_batch_add_histogram(struct record_batch *batch, const struct record_h
 			  .begin = histogram->begin,
 			  .sum = histogram->sum,
 			  .maximum = histogram->maximum,
-			  .bucket_count = histogram->bucket_count },
+			  .bucket_count = histogram->bucket_count,
+			  .array_offset = IAPROF_ARRAY_OFFSET(struct iaprof_record_histogram) },
 	};
 	for (uint32_t i = 0; i < histogram->bucket_count; i++) {
 		record.buckets[i] = histogram->buckets[i];

@@ -350,6 +350,16 @@ static const struct iaprof_option options[] = {
 	       .maximum = MAP_SIZE_MAX, .unit = "samples"),
 };
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.probe = cpu_stack_probe,
+	.prepare = cpu_stack_prepare,
+	.start = cpu_stack_start,
+	.stop = cpu_stack_stop,
+	.finish = cpu_stack_finish,
+	.check = cpu_stack_check,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -359,13 +369,8 @@ static const struct iaprof_plugin plugin = {
 	.description = "CPU profiling: sampled user and kernel stacks",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct cpu_stack),
-	.probe = cpu_stack_probe,
-	.prepare = cpu_stack_prepare,
-	.start = cpu_stack_start,
-	.stop = cpu_stack_stop,
-	.finish = cpu_stack_finish,
+	.source = &operations,
 	.destroy = cpu_stack_destroy,
-	.check = cpu_stack_check,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

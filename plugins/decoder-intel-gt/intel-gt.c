@@ -210,16 +210,8 @@ static size_t decoder_display_name(const struct iaprof_host *host, void *instanc
 	return zebin_display_name(name, text, capacity);
 }
 
-static const struct iaprof_plugin intel_gt_plugin = {
-	IAPROF_PLUGIN_VERSIONS,
-	.kind = IAPROF_PLUGIN_DECODER,
-	.name = "intel-gt",
-	.version = PLUGIN_VERSION,
-	.description = "Intel GPU code: kernels and instructions",
-	IAPROF_PLUGIN_OPTIONS(options),
-	.instance_size = sizeof(struct decoder),
-	.configure = decoder_configure,
-	.destroy = decoder_destroy,
+static const struct iaprof_decoder_operations operations = {
+	.size = sizeof operations,
 	.machine = MACHINE_INTEL_GT,
 	.code_open = kernel_open,
 	.code_close = kernel_close,
@@ -229,6 +221,19 @@ static const struct iaprof_plugin intel_gt_plugin = {
 	.relocations = zebin_relocations,
 	.relocation_count = ZEBIN_RELOCATION_COUNT,
 	.display_name = decoder_display_name,
+};
+
+static const struct iaprof_plugin intel_gt_plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	.kind = IAPROF_PLUGIN_DECODER,
+	.name = "intel-gt",
+	.version = PLUGIN_VERSION,
+	.description = "Intel GPU code: kernels and instructions",
+	IAPROF_PLUGIN_OPTIONS(options),
+	.instance_size = sizeof(struct decoder),
+	.decoder = &operations,
+	.configure = decoder_configure,
+	.destroy = decoder_destroy,
 };
 
 IAPROF_REGISTER_PLUGIN(intel_gt_plugin)

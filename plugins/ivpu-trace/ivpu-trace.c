@@ -78,6 +78,14 @@ static void ivpu_trace_destroy(const struct iaprof_host *host, void *instance)
 	trace_input_close(&((struct ivpu_trace *)instance)->input);
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.prepare = ivpu_trace_prepare,
+	.start = ivpu_trace_start,
+	.stop = ivpu_trace_stop,
+	.thread = ivpu_trace_thread,
+};
+
 static const struct iaprof_plugin ivpu_trace_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -87,12 +95,9 @@ static const struct iaprof_plugin ivpu_trace_plugin = {
 	.description = "Intel NPU driver traces of bpftrace, ftrace, trace-cmd and perf",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct ivpu_trace),
+	.source = &operations,
 	.configure = ivpu_trace_configure,
 	.destroy = ivpu_trace_destroy,
-	.prepare = ivpu_trace_prepare,
-	.start = ivpu_trace_start,
-	.stop = ivpu_trace_stop,
-	.thread = ivpu_trace_thread,
 };
 
 IAPROF_REGISTER_PLUGIN(ivpu_trace_plugin)

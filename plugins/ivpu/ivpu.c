@@ -38,6 +38,17 @@ static const struct iaprof_option options[] = {
 	IVPU_LIMIT_OPTIONS(struct live, options.limits),
 };
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.probe = live_probe,
+	.prepare = live_prepare,
+	.start = live_start,
+	.stop = live_stop,
+	.finish = live_finish,
+	.thread = live_run,
+	.check = live_check,
+};
+
 static const struct iaprof_plugin ivpu_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -47,15 +58,9 @@ static const struct iaprof_plugin ivpu_plugin = {
 	.description = "Intel NPU driver tracing: calls, nesting and latency",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct live),
+	.source = &operations,
 	.configure = live_configure,
 	.destroy = live_destroy,
-	.probe = live_probe,
-	.prepare = live_prepare,
-	.start = live_start,
-	.stop = live_stop,
-	.finish = live_finish,
-	.thread = live_run,
-	.check = live_check,
 };
 
 IAPROF_REGISTER_PLUGIN(ivpu_plugin)

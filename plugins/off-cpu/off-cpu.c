@@ -406,6 +406,16 @@ static const struct iaprof_option options[] = {
 	       .maximum = 1u << 20, .unit = "waits"),
 };
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.probe = off_cpu_probe,
+	.prepare = off_cpu_prepare,
+	.start = off_cpu_start,
+	.stop = off_cpu_stop,
+	.finish = off_cpu_finish,
+	.check = off_cpu_check,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -416,13 +426,8 @@ static const struct iaprof_plugin plugin = {
 	.description = "Off-CPU profiling: what threads wait for, and for how long",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct off_cpu),
-	.probe = off_cpu_probe,
-	.prepare = off_cpu_prepare,
-	.start = off_cpu_start,
-	.stop = off_cpu_stop,
-	.finish = off_cpu_finish,
+	.source = &operations,
 	.destroy = off_cpu_destroy,
-	.check = off_cpu_check,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

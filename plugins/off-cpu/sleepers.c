@@ -120,7 +120,7 @@ void sleepers_ask(const struct sleepers *sleepers, const struct unwinder *unwind
 		const struct unwind_copy *copy = sleepers->threads.items[i].copy;
 		uint32_t count;
 		if (copy && !unwinder_mappings(unwinder, copy->process, copy->execution, &count))
-			unwinder->host->unwind_process(unwinder->host, copy->process, copy->execution);
+			unwinder->core->unwind_process(unwinder->host, copy->process, copy->execution);
 	}
 }
 

@@ -214,6 +214,14 @@ static void replay_destroy(const struct iaprof_host *host, void *instance)
 	input_file_close(&replay->input);
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.prepare = replay_prepare,
+	.start = replay_start,
+	.stop = replay_stop,
+	.thread = replay_thread,
+};
+
 static const struct iaprof_plugin replay_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -223,12 +231,9 @@ static const struct iaprof_plugin replay_plugin = {
 	.description = "Replay of a capture, or of stacks written by another profiler",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct replay),
+	.source = &operations,
 	.configure = replay_configure,
 	.destroy = replay_destroy,
-	.prepare = replay_prepare,
-	.start = replay_start,
-	.stop = replay_stop,
-	.thread = replay_thread,
 };
 
 IAPROF_REGISTER_PLUGIN(replay_plugin)

@@ -10,6 +10,7 @@
 
 #include "base/sanitizer.h"
 #include "process/resident_memory.h"
+#include "records/record_array.h"
 
 void replay_budget_open(struct replay_budget *budget)
 {
@@ -51,15 +52,27 @@ static uint32_t length_of(const struct replay_budget *budget, uint32_t id)
 	return id < budget->lengths.count ? budget->lengths.items[id] : 0;
 }
 
-/* The frames follow the fixed bytes of the record. */
-static void count_frames(struct replay_budget *budget, const struct iaprof_record *record, size_t fixed)
+/* Frames that do not fit are not counted: the core rejects the record. first_offset: as in record_array_room(). */
+static void count_frames(struct replay_budget *budget, const struct iaprof_record *record, size_t first_offset,
+			 uint8_t array_offset, uint8_t element_size, uint32_t count)
 {
-	const struct iaprof_record_frame *frames = (const void *)((const char *)record + fixed);
-	size_t count = record->size < fixed ? 0 : (record->size - fixed) / sizeof *frames;
-	for (size_t i = 0; i < count; i++)
-		budget->text += (uint64_t)length_of(budget, frames[i].name) + length_of(budget, frames[i].module) +
-				length_of(budget, frames[i].file);
+	if (!record_strided_array_fits(record, array_offset, (uint32_t)first_offset, count, element_size,
+				       sizeof(struct iaprof_record_frame)))
+		return;
+	const void *frames = iaprof_record_array(record, array_offset, (uint32_t)first_offset);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct iaprof_record_frame *frame = iaprof_record_frame_at(frames, element_size, i);
+		budget->text += (uint64_t)length_of(budget, frame->name) + length_of(budget, frame->module) +
+				length_of(budget, frame->file);
+	}
 }
+/* Counts the frames of a record that is long enough for its struct. */
+#define COUNT_FRAMES(budget, record, struct_name)                                                                      \
+	if ((record)->size >= sizeof(struct struct_name))                                                              \
+	count_frames(budget, record, sizeof(struct struct_name),                                                       \
+		     ((const struct struct_name *)(const void *)(record))->array_offset,                               \
+		     ((const struct struct_name *)(const void *)(record))->element_size,                               \
+		     ((const struct struct_name *)(const void *)(record))->frame_count)
 
 int replay_budget_count(struct replay_budget *budget, const struct iaprof_batch *batch)
 {
@@ -70,13 +83,13 @@ int replay_budget_count(struct replay_budget *budget, const struct iaprof_batch 
 			result = count_string(budget, (const void *)record);
 			break;
 		case IAPROF_RECORD_FRAMES:
-			count_frames(budget, record, sizeof(struct iaprof_record_frames));
+			COUNT_FRAMES(budget, record, iaprof_record_frames);
 			break;
 		case IAPROF_RECORD_STACK_FRAMES:
-			count_frames(budget, record, sizeof(struct iaprof_record_stack_frames));
+			COUNT_FRAMES(budget, record, iaprof_record_stack_frames);
 			break;
 		case IAPROF_RECORD_PROFILE_STACK:
-			count_frames(budget, record, sizeof(struct iaprof_record_profile_stack));
+			COUNT_FRAMES(budget, record, iaprof_record_profile_stack);
 			break;
 		default:
 			break;

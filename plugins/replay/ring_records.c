@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "records/record_array.h"
 
 /* Limit on ids in a segment beyond those that were defined: a writer's are dense. */
 #define ID_GAP_MAX 1u
@@ -28,7 +29,7 @@ static uint32_t string_of(const struct ring_records *ring, uint32_t id)
 static int take_string(struct ring_records *ring, const struct iaprof_host *host,
 		       const struct iaprof_record_string *string)
 {
-	if (string->length > string->header.size - sizeof *string)
+	if (!record_array_fits(&string->header, string->array_offset, sizeof *string, string->length, 1))
 		return -EBADMSG;
 	uint32_t id = host->intern_string(host, iaprof_record_string_text(string), string->length);
 	return set_id(&ring->strings, string->id, id);
@@ -119,7 +120,7 @@ static int take_module(struct ring_records *ring, const struct iaprof_record_mod
 {
 	uint64_t copy[(sizeof *module + IAPROF_MODULE_BUILD_ID_SIZE_MAX) / 8];
 	if (module->header.size > sizeof copy || !module->build_id_size ||
-	    module->build_id_size > module->header.size - sizeof *module)
+	    !record_array_fits(&module->header, module->array_offset, sizeof *module, module->build_id_size, 1))
 		return -EBADMSG;
 	memcpy(copy, module, module->header.size);
 	((struct iaprof_record_module *)copy)->path = string_of(ring, module->path);
@@ -133,14 +134,15 @@ static int take_stack(struct ring_records *ring, const struct iaprof_record_prof
 	if (!copy)
 		return -ENOMEM;
 	if (!stack->frame_count || stack->frame_count > IAPROF_PROFILE_STACK_COUNT_MAX ||
-	    stack->frame_count > (stack->header.size - sizeof *stack) / sizeof(struct iaprof_record_frame))
+	    !record_strided_array_fits(&stack->header, stack->array_offset, sizeof *stack, stack->frame_count,
+				       stack->element_size, sizeof(struct iaprof_record_frame)))
 		return -EBADMSG;
 	memcpy(copy, stack, stack->header.size);
-	struct iaprof_record_frame *frames = (struct iaprof_record_frame *)(copy + 1);
 	for (uint32_t i = 0; i < stack->frame_count; i++) {
-		frames[i].name = string_of(ring, frames[i].name);
-		frames[i].module = string_of(ring, frames[i].module);
-		frames[i].file = string_of(ring, frames[i].file);
+		struct iaprof_record_frame *frame = (void *)iaprof_record_profile_stack_frame(copy, i);
+		frame->name = string_of(ring, frame->name);
+		frame->module = string_of(ring, frame->module);
+		frame->file = string_of(ring, frame->file);
 	}
 	struct iaprof_record_stack_origin *origin = (void *)iaprof_record_profile_stack_origin(copy);
 	if (origin) {

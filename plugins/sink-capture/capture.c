@@ -187,6 +187,14 @@ static void capture_destroy(const struct iaprof_host *host, void *instance)
 	capture_sources_free(&capture->embedded);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "iaprof",
+	.prepare = capture_prepare,
+	.finish = capture_finish,
+	.records = capture_records,
+};
+
 static const struct iaprof_plugin capture_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -194,14 +202,11 @@ static const struct iaprof_plugin capture_plugin = {
 	.name = "capture",
 	.version = PLUGIN_VERSION,
 	.description = "Raw capture of the run, for --replay",
-	.extension = "iaprof",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct capture),
+	.sink = &operations,
 	.configure = capture_configure,
 	.destroy = capture_destroy,
-	.prepare = capture_prepare,
-	.finish = capture_finish,
-	.records = capture_records,
 };
 
 IAPROF_REGISTER_PLUGIN(capture_plugin)

@@ -33,10 +33,9 @@ int capture_sources_take(struct capture_sources *sources, const struct iaprof_re
 	if (record->type != IAPROF_RECORD_CODE_LISTING)
 		return 0;
 	const struct iaprof_record_code_listing *listing = (const void *)record;
-	const struct iaprof_listed_instruction *instructions = iaprof_record_code_listing_instructions(listing);
 	int result = 0;
 	for (uint32_t i = 0; result == 0 && i < listing->instruction_count; i++)
-		result = ids_add(&sources->listed, instructions[i].file);
+		result = ids_add(&sources->listed, iaprof_record_code_listing_instruction(listing, i)->file);
 	return result;
 }
 

@@ -317,6 +317,14 @@ static void csv_destroy(const struct iaprof_host *host, void *instance)
 	definitions_free(&csv->definitions);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "csv",
+	.finish = csv_finish,
+	.records = csv_records,
+	.profile = csv_profile,
+};
+
 static const struct iaprof_plugin csv_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -325,13 +333,10 @@ static const struct iaprof_plugin csv_plugin = {
 	.name = "csv",
 	.version = PLUGIN_VERSION,
 	.description = "CSV table of stacks per interval, events, jobs, counters and other data",
-	.extension = "csv",
 	.instance_size = sizeof(struct csv),
+	.sink = &operations,
 	.configure = csv_configure,
 	.destroy = csv_destroy,
-	.finish = csv_finish,
-	.records = csv_records,
-	.profile = csv_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(csv_plugin)

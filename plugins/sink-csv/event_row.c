@@ -113,18 +113,19 @@ void event_set_stack(const struct event *event, enum event_column column, uint32
 }
 
 void event_set_frames(const struct event *event, enum event_column column, const struct iaprof_record_frame *frames,
-		      uint32_t count)
+		      uint8_t element_size, uint32_t count)
 {
 	struct text *text = csv_row_begin_text(event->row, column);
 	const char *between = "";
 	for (uint32_t i = 0; i < count; i++) {
+		const struct iaprof_record_frame *recorded = iaprof_record_frame_at(frames, element_size, i);
 		struct iaprof_frame frame = {
-			.name = definitions_text(event->definitions, frames[i].name),
-			.module = frames[i].module ? definitions_text(event->definitions, frames[i].module) : NULL,
-			.file = frames[i].file ? definitions_text(event->definitions, frames[i].file) : NULL,
-			.line = frames[i].line,
-			.kind = frames[i].kind,
-			.flags = frames[i].flags
+			.name = definitions_text(event->definitions, recorded->name),
+			.module = recorded->module ? definitions_text(event->definitions, recorded->module) : NULL,
+			.file = recorded->file ? definitions_text(event->definitions, recorded->file) : NULL,
+			.line = recorded->line,
+			.kind = recorded->kind,
+			.flags = recorded->flags
 		};
 		if (stack_text_frame_is_hidden(&frame, event->text))
 			continue;
@@ -140,7 +141,8 @@ void event_set_functions(const struct event *event, enum event_column column, ui
 	const struct iaprof_record_stack_frames *found =
 		stack ? definitions_find(event->definitions, IAPROF_RECORD_STACK_FRAMES, 0, stack) : NULL;
 	if (found)
-		event_set_frames(event, column, iaprof_record_stack_frames_frames(found), found->frame_count);
+		event_set_frames(event, column, iaprof_record_stack_frames_frame(found, 0), found->element_size,
+				 found->frame_count);
 }
 
 void event_set_value_type(const struct event *event, uint32_t id)

@@ -74,7 +74,7 @@ void event_set_flags(const struct event *event, const char *const *names, size_t
 void event_set_stack(const struct event *event, enum event_column column, uint32_t id);
 /* Sets frame names, without frames that only another sink requested. */
 void event_set_frames(const struct event *event, enum event_column column, const struct iaprof_record_frame *frames,
-		      uint32_t count);
+		      uint8_t element_size, uint32_t count);
 /* Sets the functions of a stack, root first, if known. */
 void event_set_functions(const struct event *event, enum event_column column, uint32_t stack);
 /* Sets the name and unit of a value type. */

@@ -216,7 +216,8 @@ static int write_profile_stack(const struct event *event)
 {
 	const struct iaprof_record_profile_stack *stack = (const void *)event->record;
 	csv_row_set_unsigned(event->row, EVENT_ID, stack->id);
-	event_set_frames(event, EVENT_FUNCTIONS, iaprof_record_profile_stack_frames(stack), stack->frame_count);
+	event_set_frames(event, EVENT_FUNCTIONS, iaprof_record_profile_stack_frame(stack, 0), stack->element_size,
+			 stack->frame_count);
 	return event_end(event, "profile-stack");
 }
 
@@ -412,7 +413,7 @@ static int write_frames(const struct event *event)
 	const struct iaprof_record_frames *frames = (const void *)event->record;
 	int result = 0;
 	for (uint32_t i = 0; i < frames->frame_count && result == 0; i++) {
-		const struct iaprof_record_frame *frame = &iaprof_record_frames_frames(frames)[i];
+		const struct iaprof_record_frame *frame = iaprof_record_frames_frame(frames, i);
 		event_set_known(event, EVENT_ID, frames->mapping);
 		event_set_known(event, EVENT_PARENT, frames->process);
 		SET_CHOICE(event, EVENT_KIND, kinds, frame->kind);

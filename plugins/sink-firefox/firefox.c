@@ -235,6 +235,13 @@ static int firefox_profile(const struct iaprof_host *host, void *instance, const
 	return result;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "firefox.json.gz",
+	.finish = output_is_finished,
+	.profile = firefox_profile,
+};
+
 static const struct iaprof_plugin firefox_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -242,12 +249,10 @@ static const struct iaprof_plugin firefox_plugin = {
 	.name = "firefox",
 	.version = PLUGIN_VERSION,
 	.description = "Profile for Firefox Profiler (profiler.firefox.com)",
-	.extension = "firefox.json.gz",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct firefox),
+	.sink = &operations,
 	.configure = firefox_configure,
-	.finish = output_is_finished,
-	.profile = firefox_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(firefox_plugin)

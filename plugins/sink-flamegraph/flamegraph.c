@@ -147,6 +147,15 @@ static void flamegraph_destroy(const struct iaprof_host *host, void *instance)
 	page_code_free(&flamegraph->code);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "html",
+	.prepare = flamegraph_prepare,
+	.finish = output_is_finished,
+	.records = flamegraph_records,
+	.profile = flamegraph_profile,
+};
+
 static const struct iaprof_plugin flamegraph_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -154,15 +163,11 @@ static const struct iaprof_plugin flamegraph_plugin = {
 	.name = "flamegraph",
 	.version = PLUGIN_VERSION,
 	.description = "Interactive flame graph as an HTML page, or an SVG image",
-	.extension = "html",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct flamegraph),
+	.sink = &operations,
 	.configure = flamegraph_configure,
 	.destroy = flamegraph_destroy,
-	.prepare = flamegraph_prepare,
-	.finish = output_is_finished,
-	.records = flamegraph_records,
-	.profile = flamegraph_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(flamegraph_plugin)

@@ -90,11 +90,12 @@ static void rows_make(struct writer *writer, const struct code_listing *listings
 	writer->rows.count = 0;
 	for (size_t i = 0; i < listing_count; i++) {
 		const struct iaprof_record_code_listing *record = listings[i].record;
-		const struct iaprof_listed_instruction *listed = iaprof_record_code_listing_instructions(record);
 		const struct iaprof_producer *producers = iaprof_record_code_listing_producers(record);
 		for (uint32_t k = 0; k < record->instruction_count; k++) {
-			row_add(writer, (struct row){ listed[k].offset, &listed[k], producers, NULL });
-			producers += listed[k].producer_count;
+			const struct iaprof_listed_instruction *listed =
+				iaprof_record_code_listing_instruction(record, k);
+			row_add(writer, (struct row){ listed->offset, listed, producers, NULL });
+			producers += listed->producer_count;
 		}
 	}
 	for (size_t i = 0; i < stall_count; i++)

@@ -142,6 +142,13 @@ static int folded_profile(const struct iaprof_host *host, void *instance, const 
 	return result;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "folded",
+	.finish = output_is_finished,
+	.profile = folded_profile,
+};
+
 static const struct iaprof_plugin folded_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -149,12 +156,10 @@ static const struct iaprof_plugin folded_plugin = {
 	.name = "folded",
 	.version = PLUGIN_VERSION,
 	.description = "Folded stacks for flamegraph.pl, inferno and speedscope",
-	.extension = "folded",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct folded),
+	.sink = &operations,
 	.configure = folded_configure,
-	.finish = output_is_finished,
-	.profile = folded_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(folded_plugin)

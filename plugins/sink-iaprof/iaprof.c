@@ -184,6 +184,13 @@ static void stream_destroy(const struct iaprof_host *host, void *instance)
 	stream_strings_free(&stream->strings);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "txt",
+	.finish = stream_finish,
+	.profile = stream_profile,
+};
+
 static const struct iaprof_plugin stream_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -191,12 +198,10 @@ static const struct iaprof_plugin stream_plugin = {
 	.name = "iaprof",
 	.version = PLUGIN_VERSION,
 	.description = "GPU stalls in the text format of Intel's AI flame graph profiler",
-	.extension = "txt",
 	.instance_size = sizeof(struct stream),
+	.sink = &operations,
 	.configure = stream_configure,
 	.destroy = stream_destroy,
-	.finish = stream_finish,
-	.profile = stream_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(stream_plugin)

@@ -108,6 +108,16 @@ static void otlp_metrics_destroy(const struct iaprof_host *host, void *instance)
 	resource_free(&sink->resource);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.check = otlp_metrics_check,
+	.prepare = otlp_metrics_prepare,
+	.start = otlp_metrics_start,
+	.finish = otlp_metrics_finish,
+	.records = otlp_metrics_records,
+	.profile = otlp_metrics_profile,
+};
+
 static const struct iaprof_plugin otlp_metrics_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -117,14 +127,9 @@ static const struct iaprof_plugin otlp_metrics_plugin = {
 	.version = PLUGIN_VERSION,
 	.description = "Metrics for an OpenTelemetry Collector (OTLP over HTTP)",
 	.instance_size = sizeof(struct otlp_metrics),
+	.sink = &operations,
 	.configure = otlp_metrics_configure,
-	.check = otlp_metrics_check,
 	.destroy = otlp_metrics_destroy,
-	.prepare = otlp_metrics_prepare,
-	.start = otlp_metrics_start,
-	.finish = otlp_metrics_finish,
-	.records = otlp_metrics_records,
-	.profile = otlp_metrics_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(otlp_metrics_plugin)

@@ -124,6 +124,16 @@ static void otlp_destroy(const struct iaprof_host *host, void *instance)
 	resources_free(&otlp->resources);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.check = otlp_check,
+	.prepare = otlp_prepare,
+	.start = otlp_start,
+	.finish = otlp_finish,
+	.records = otlp_records,
+	.profile = otlp_profile,
+};
+
 static const struct iaprof_plugin otlp_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -133,14 +143,9 @@ static const struct iaprof_plugin otlp_plugin = {
 	.description = "Profiles for an OpenTelemetry Collector (OTLP over HTTP)",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct otlp),
+	.sink = &operations,
 	.configure = otlp_configure,
-	.check = otlp_check,
 	.destroy = otlp_destroy,
-	.prepare = otlp_prepare,
-	.start = otlp_start,
-	.finish = otlp_finish,
-	.records = otlp_records,
-	.profile = otlp_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(otlp_plugin)

@@ -33,11 +33,11 @@ static void add_stack(const struct events *events, struct draft *draft, uint32_t
 	if (!found)
 		return;
 	const struct stack_text_options options = { 0 };
-	const struct iaprof_record_frame *frames = iaprof_record_stack_frames_frames(found);
 	for (uint32_t i = 0; i < found->frame_count; i++) {
-		const struct iaprof_frame frame = { .name = definitions_text(events->definitions, frames[i].name),
-						    .kind = frames[i].kind,
-						    .flags = frames[i].flags };
+		const struct iaprof_record_frame *recorded = iaprof_record_stack_frames_frame(found, i);
+		const struct iaprof_frame frame = { .name = definitions_text(events->definitions, recorded->name),
+						    .kind = recorded->kind,
+						    .flags = recorded->flags };
 		if (stack_text_frame_is_hidden(&frame, &options))
 			continue;
 		text_append_string(&draft->stack, draft->stack.size ? ";" : "");

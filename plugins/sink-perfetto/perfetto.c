@@ -402,6 +402,14 @@ static void perfetto_destroy(const struct iaprof_host *host, void *instance)
 	definitions_free(&perfetto->definitions);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "pftrace",
+	.finish = perfetto_finish,
+	.records = perfetto_records,
+	.profile = perfetto_profile,
+};
+
 static const struct iaprof_plugin perfetto_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -409,14 +417,11 @@ static const struct iaprof_plugin perfetto_plugin = {
 	.name = "perfetto",
 	.version = PLUGIN_VERSION,
 	.description = "Trace of slices, samples and counters for ui.perfetto.dev",
-	.extension = "pftrace",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct perfetto),
+	.sink = &operations,
 	.configure = perfetto_configure,
-	.finish = perfetto_finish,
 	.destroy = perfetto_destroy,
-	.records = perfetto_records,
-	.profile = perfetto_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(perfetto_plugin)

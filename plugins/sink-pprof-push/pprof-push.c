@@ -238,6 +238,15 @@ static void pprof_push_destroy(const struct iaprof_host *host, void *instance)
 	text_free(&push->target);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.check = pprof_push_check,
+	.prepare = pprof_push_prepare,
+	.start = pprof_push_start,
+	.finish = pprof_push_finish,
+	.profile = pprof_push_profile,
+};
+
 static const struct iaprof_plugin pprof_push_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -247,13 +256,9 @@ static const struct iaprof_plugin pprof_push_plugin = {
 	.version = PLUGIN_VERSION,
 	.description = "Profiles in pprof's format, sent to Pyroscope or another server",
 	.instance_size = sizeof(struct pprof_push),
+	.sink = &operations,
 	.configure = pprof_push_configure,
-	.check = pprof_push_check,
 	.destroy = pprof_push_destroy,
-	.prepare = pprof_push_prepare,
-	.start = pprof_push_start,
-	.finish = pprof_push_finish,
-	.profile = pprof_push_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(pprof_push_plugin)

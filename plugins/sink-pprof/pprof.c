@@ -69,6 +69,13 @@ static int pprof_profile(const struct iaprof_host *host, void *instance, const s
 	return result;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "pb.gz",
+	.finish = output_is_finished,
+	.profile = pprof_profile,
+};
+
 static const struct iaprof_plugin pprof_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -76,12 +83,10 @@ static const struct iaprof_plugin pprof_plugin = {
 	.name = "pprof",
 	.version = PLUGIN_VERSION,
 	.description = "Profile for go tool pprof",
-	.extension = "pb.gz",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct pprof),
+	.sink = &operations,
 	.configure = pprof_configure,
-	.finish = output_is_finished,
-	.profile = pprof_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(pprof_plugin)

@@ -188,6 +188,16 @@ static void prometheus_destroy(const struct iaprof_host *host, void *instance)
 		pthread_mutex_destroy(&prometheus->lock);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.check = prometheus_check,
+	.prepare = prometheus_prepare,
+	.start = prometheus_start,
+	.finish = prometheus_finish,
+	.records = prometheus_records,
+	.profile = prometheus_profile,
+};
+
 static const struct iaprof_plugin prometheus_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -197,14 +207,9 @@ static const struct iaprof_plugin prometheus_plugin = {
 	.version = PLUGIN_VERSION,
 	.description = "Metrics for Prometheus, over HTTP",
 	.instance_size = sizeof(struct prometheus),
+	.sink = &operations,
 	.configure = prometheus_configure,
-	.check = prometheus_check,
 	.destroy = prometheus_destroy,
-	.prepare = prometheus_prepare,
-	.start = prometheus_start,
-	.finish = prometheus_finish,
-	.records = prometheus_records,
-	.profile = prometheus_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(prometheus_plugin)

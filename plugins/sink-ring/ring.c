@@ -311,6 +311,15 @@ static void ring_destroy(const struct iaprof_host *host, void *instance)
 	services_free(&ring->services);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.check = ring_check,
+	.prepare = ring_prepare,
+	.start = ring_start,
+	.finish = ring_finish,
+	.profile = ring_profile,
+};
+
 static const struct iaprof_plugin ring_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -320,13 +329,9 @@ static const struct iaprof_plugin ring_plugin = {
 	.version = PLUGIN_VERSION,
 	.description = "Captures of the last hours in a folder of limited size, for --replay ring:FROM..TO",
 	.instance_size = sizeof(struct ring),
+	.sink = &operations,
 	.configure = ring_configure,
-	.check = ring_check,
 	.destroy = ring_destroy,
-	.prepare = ring_prepare,
-	.start = ring_start,
-	.finish = ring_finish,
-	.profile = ring_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(ring_plugin)

@@ -227,18 +227,23 @@ static int speedscope_profile(const struct iaprof_host *host, void *instance, co
 	return result;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "speedscope.json",
+	.finish = output_is_finished,
+	.profile = speedscope_profile,
+};
+
 static const struct iaprof_plugin speedscope_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
 	.name = "speedscope",
 	.version = PLUGIN_VERSION,
 	.description = "Profile for speedscope",
-	.extension = "speedscope.json",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct speedscope),
+	.sink = &operations,
 	.configure = speedscope_configure,
-	.finish = output_is_finished,
-	.profile = speedscope_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(speedscope_plugin)

@@ -415,6 +415,13 @@ static int summary_finish(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "txt",
+	.finish = summary_finish,
+	.profile = summary_profile,
+};
+
 static const struct iaprof_plugin summary_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -422,12 +429,10 @@ static const struct iaprof_plugin summary_plugin = {
 	.name = "summary",
 	.version = PLUGIN_VERSION,
 	.description = "What takes the time, why, and what to try: text or JSON",
-	.extension = "txt",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct summary),
+	.sink = &operations,
 	.configure = summary_configure,
-	.finish = summary_finish,
-	.profile = summary_profile,
 };
 
 IAPROF_REGISTER_PLUGIN(summary_plugin)

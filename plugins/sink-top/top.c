@@ -154,6 +154,16 @@ static void top_destroy(const struct iaprof_host *host, void *instance)
 	usage_records_free(&top->usage);
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "txt",
+	.prepare = top_prepare,
+	.start = top_start,
+	.finish = top_finish,
+	.profile = top_profile,
+	.records = top_records,
+};
+
 static const struct iaprof_plugin top_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -162,15 +172,10 @@ static const struct iaprof_plugin top_plugin = {
 	.name = "top",
 	.version = PLUGIN_VERSION,
 	.description = "Live view of the hottest kernels, functions and stacks on the terminal",
-	.extension = "txt",
 	.instance_size = sizeof(struct top),
+	.sink = &operations,
 	.configure = top_configure,
-	.prepare = top_prepare,
-	.start = top_start,
-	.finish = top_finish,
 	.destroy = top_destroy,
-	.profile = top_profile,
-	.records = top_records,
 };
 
 IAPROF_REGISTER_PLUGIN(top_plugin)

@@ -101,7 +101,8 @@ int records_add_samples(struct record_batch *batch, const struct sampler *sample
 			    .begin = sampler->begin,
 			    .device = sampler->record_id,
 			    .address_space = sampler->device->layout->address_space,
-			    .reason_count = STALL_REASON_COUNT },
+			    .reason_count = STALL_REASON_COUNT,
+			    .array_offset = IAPROF_ARRAY_OFFSET(struct iaprof_record_stall_sample) },
 		.details = { .size = sizeof record.details, .period = sampler->cycle.stride },
 	};
 	int result = 0;

@@ -308,6 +308,18 @@ static const struct iaprof_option options[] = {
 
 static const char *const companions[] = { "ze-usdt", NULL };
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.probe = xe_eustall_probe,
+	.prepare = xe_eustall_prepare,
+	.start = xe_eustall_start,
+	.stop = xe_eustall_stop,
+	.thread = sampling_thread_run,
+	.finish = xe_eustall_finish,
+	.companions = companions,
+	.check = xe_eustall_check,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -317,16 +329,9 @@ static const struct iaprof_plugin plugin = {
 	.description = "EU stall sampling on Intel Xe GPUs",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct xe_eustall),
+	.source = &operations,
 	.configure = xe_eustall_configure,
 	.destroy = xe_eustall_destroy,
-	.probe = xe_eustall_probe,
-	.prepare = xe_eustall_prepare,
-	.start = xe_eustall_start,
-	.stop = xe_eustall_stop,
-	.thread = sampling_thread_run,
-	.finish = xe_eustall_finish,
-	.companions = companions,
-	.check = xe_eustall_check,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

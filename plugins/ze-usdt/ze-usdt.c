@@ -448,6 +448,17 @@ static const struct iaprof_option options[] = {
 	       .minimum = MAP_SIZE_MIN, .maximum = MAP_SIZE_MAX, .unit = "launches"),
 };
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.probe = ze_usdt_probe,
+	.prepare = ze_usdt_prepare,
+	.start = ze_usdt_start,
+	.thread = ze_usdt_thread,
+	.stop = ze_usdt_stop,
+	.finish = ze_usdt_finish,
+	.check = ze_usdt_check,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -457,14 +468,8 @@ static const struct iaprof_plugin plugin = {
 	.description = "Level Zero kernel launches, with launch stacks and GPU code",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct ze_usdt),
-	.probe = ze_usdt_probe,
-	.prepare = ze_usdt_prepare,
-	.start = ze_usdt_start,
-	.thread = ze_usdt_thread,
-	.stop = ze_usdt_stop,
-	.finish = ze_usdt_finish,
+	.source = &operations,
 	.destroy = ze_usdt_destroy,
-	.check = ze_usdt_check,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -210,6 +210,9 @@ static int send_device(const struct iaprof_host *host, uint64_t time)
 				.address = ADDRESS + 8,
 				.device = DEVICE,
 				.reason_count = 2,
+#ifndef FAULT_ARRAY
+				.array_offset = IAPROF_ARRAY_OFFSET(struct iaprof_record_stall_sample),
+#endif
 				.pid = (uint32_t)getpid() },
 		    .counts = { 3, 0 },
 		    .details = { .size = sizeof stall.details } };
@@ -351,6 +354,51 @@ static int stop(const struct iaprof_host *host, void *instance)
 #endif
 
 /* FAULT_NULL does not use it. */
+#if defined(FAULT_IGNORED_WRITE) || defined(FAULT_LEFT_OPEN) || defined(FAULT_UNOPENED)
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.extension = "txt",
+	.profile = profile,
+	.finish = finish,
+};
+#define OPERATIONS .kind = IAPROF_PLUGIN_SINK, .sink = &operations
+#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE)
+static const struct iaprof_decoder_operations operations = {
+	.size = sizeof operations,
+	.machine = 1,
+	.code_open = code_open,
+	.code_close = code_close,
+	.code_decode = code_decode,
+#ifdef FAULT_IMAGE
+	.image_read = image_read,
+#endif
+#ifdef FAULT_PRODUCER
+	.code_producers = code_producers,
+#endif
+};
+#define OPERATIONS .kind = IAPROF_PLUGIN_DECODER, .decoder = &operations
+#else
+static const struct iaprof_source_operations operations = {
+#ifdef FAULT_OPERATIONS
+	.size = 16,
+#else
+	.size = sizeof operations,
+#endif
+	.prepare = prepare,
+	.start = start,
+#ifndef FAULT_MEMBER
+	.stop = stop,
+#endif
+#ifdef FAULT_CHECK
+	.check = check,
+#endif
+#ifdef FAULT_COMPANION
+	.companions = companions,
+#endif
+};
+#define OPERATIONS .kind = IAPROF_PLUGIN_SOURCE, .source = &operations
+#endif
+
 __attribute__((unused)) static const struct iaprof_plugin plugin = {
 #ifdef FAULT_ABI
 	.abi_version = IAPROF_ABI_VERSION + 1,
@@ -368,7 +416,11 @@ __attribute__((unused)) static const struct iaprof_plugin plugin = {
 	.schema_version = IAPROF_SCHEMA_VERSION,
 #endif
 	.option_size = sizeof(struct iaprof_option),
+#ifdef FAULT_PLUGIN_FLAGS
+	.flags = IAPROF_PLUGIN_ONLY_BY_NAME | 1u << 31,
+#else
 	.flags = IAPROF_PLUGIN_ONLY_BY_NAME,
+#endif
 	.name = PLUGIN_NAME,
 	.description = "right but for one fault",
 	.options = options,
@@ -376,40 +428,10 @@ __attribute__((unused)) static const struct iaprof_plugin plugin = {
 	.instance_size = sizeof(struct faulty),
 	.configure = configure,
 	.destroy = destroy,
-#if defined(FAULT_IGNORED_WRITE) || defined(FAULT_LEFT_OPEN) || defined(FAULT_UNOPENED)
-	.kind = IAPROF_PLUGIN_SINK,
-	.extension = "txt",
-	.profile = profile,
-	.finish = finish,
-#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE)
-	.kind = IAPROF_PLUGIN_DECODER,
-	.machine = 1,
-	.code_open = code_open,
-	.code_close = code_close,
-	.code_decode = code_decode,
-#ifdef FAULT_IMAGE
-	.image_read = image_read,
-#endif
-#ifdef FAULT_PRODUCER
-	.code_producers = code_producers,
-#endif
-#else
 #ifdef FAULT_KIND
 	.kind = 9,
 #else
-	.kind = IAPROF_PLUGIN_SOURCE,
-#endif
-	.prepare = prepare,
-	.start = start,
-#ifndef FAULT_MEMBER
-	.stop = stop,
-#endif
-#ifdef FAULT_CHECK
-	.check = check,
-#endif
-#ifdef FAULT_COMPANION
-	.companions = companions,
-#endif
+	OPERATIONS,
 #endif
 };
 #if defined(FAULT_NULL)

@@ -28,6 +28,11 @@ struct later_plugin {
 	void *appended[8];
 };
 
+struct later_operations {
+	struct iaprof_source_operations known;
+	void *appended[8];
+};
+
 static const struct later_option later_options[] = {
 	{ .known = { .name = "first",
 		     .type = IAPROF_OPTION_UINT,
@@ -50,6 +55,8 @@ static int nothing(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static struct iaprof_source_operations operations = { .size = sizeof operations, .start = nothing, .stop = nothing };
+
 static struct iaprof_plugin source(void)
 {
 	return (struct iaprof_plugin){
@@ -61,8 +68,7 @@ static struct iaprof_plugin source(void)
 		.name = "probe-me",
 		.description = "a source",
 		.instance_size = sizeof(struct instance),
-		.start = nothing,
-		.stop = nothing,
+		.source = &operations,
 	};
 }
 
@@ -87,7 +93,11 @@ static void expect_refusal(const struct iaprof_plugin *theirs, const char *reaso
 TEST(later_plugin_runs_with_what_is_known)
 {
 	struct later_plugin later = { .known = source() };
+	struct later_operations later_operations = { .known = operations };
 	memset(later.appended, 0xff, sizeof later.appended);
+	memset(later_operations.appended, 0xff, sizeof later_operations.appended);
+	later_operations.known.size = sizeof later_operations;
+	later.known.source = &later_operations.known;
 	later.known.size = sizeof later;
 	later.known.options = &later_options[0].known;
 	later.known.option_count = 2;
@@ -95,7 +105,7 @@ TEST(later_plugin_runs_with_what_is_known)
 	struct plugin plugin = { 0 };
 	struct error error = { 0 };
 	ck_assert_msg(plugin_take_description(&plugin, &later.known, "probe-me", &error) == 0, "%s", error.text);
-	ck_assert(plugin.description.start == nothing);
+	ck_assert(plugin.operations.start == nothing);
 
 	struct instance instance = { 0 };
 	ck_assert_int_eq(option_table_set_defaults(&plugin.options, &instance, &error), 0);
@@ -107,18 +117,23 @@ TEST(later_plugin_runs_with_what_is_known)
 
 TEST(earlier_plugin_has_zeros_for_what_it_lacks)
 {
-	const uint32_t size = offsetof(struct iaprof_plugin, extension);
-	struct iaprof_plugin earlier = source();
+	const uint32_t size = offsetof(struct iaprof_plugin, configure);
+	const uint32_t operations_size = offsetof(struct iaprof_source_operations, prepare);
+	struct iaprof_source_operations earlier_operations = operations;
+	struct iaprof_plugin earlier = source(), expected = source();
+	earlier_operations.size = operations_size;
 	earlier.size = size;
-	earlier.machine = 1;
+	earlier.source = guarded_new(&earlier_operations, operations_size);
+	expected.size = size;
+	expected.source = earlier.source;
 	struct plugin plugin;
 	memset(&plugin, 0xff, sizeof plugin);
 	struct error error = { 0 };
 	ck_assert_msg(plugin_take_description(&plugin, guarded_new(&earlier, size), "probe-me", &error) == 0, "%s",
 		      error.text);
-	struct iaprof_plugin expected = source();
-	expected.size = size;
+	const struct plugin_operations known = { .start = nothing, .stop = nothing };
 	ck_assert_mem_eq(&plugin.description, &expected, sizeof expected);
+	ck_assert_mem_eq(&plugin.operations, &known, sizeof known);
 }
 
 TEST(companions_are_names_of_others)
@@ -127,9 +142,32 @@ TEST(companions_are_names_of_others)
 				 *const empty[] = { "", NULL };
 	static const char *const *const wrong[] = { own, path, empty };
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct iaprof_source_operations with = operations;
 		struct iaprof_plugin theirs = source();
-		theirs.companions = wrong[i];
+		with.companions = wrong[i];
+		theirs.source = &with;
 		expect_refusal(&theirs, "companions");
+	}
+}
+
+TEST(operations_of_the_kind_are_required)
+{
+	struct iaprof_source_operations truncated = operations;
+	struct iaprof_plugin theirs = source();
+	theirs.source = NULL;
+	expect_refusal(&theirs, "its source operations are missing");
+	truncated.size = offsetof(struct iaprof_source_operations, stop);
+	theirs.source = guarded_new(&truncated, truncated.size);
+	expect_refusal(&theirs, "its source operations are cut off");
+}
+
+/* A flag changes what is asked of the core, and cannot be ignored. */
+TEST(unknown_flags_are_refused)
+{
+	for (int bit = 16; bit < 32; bit++) {
+		struct iaprof_plugin theirs = source();
+		theirs.flags = 1u << bit;
+		expect_refusal(&theirs, "unknown flags");
 	}
 }
 
@@ -149,9 +187,13 @@ TEST(other_versions_are_refused)
 	struct iaprof_plugin other = source();
 	other.abi_version++;
 	/* Of another version nothing but the version is known to be there. */
-	expect_refusal(guarded_new(&other, offsetof(struct iaprof_plugin, schema_version)), "rebuild it");
+	expect_refusal(guarded_new(&other, offsetof(struct iaprof_plugin, schema_version)), "update iaprof");
+	other.abi_version = IAPROF_ABI_VERSION_OLDEST - 1;
+	expect_refusal(guarded_new(&other, offsetof(struct iaprof_plugin, schema_version)), "Porting");
 	other = source();
 	other.schema_version++;
+	expect_refusal(&other, "record schema");
+	other.schema_version = IAPROF_SCHEMA_VERSION_OLDEST - 1;
 	expect_refusal(&other, "record schema");
 }
 

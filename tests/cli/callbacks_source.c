@@ -37,6 +37,13 @@ static void destroy(const struct iaprof_host *host, void *instance)
 	say(host, instance, "destroy");
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -45,9 +52,7 @@ static const struct iaprof_plugin plugin = {
 	.description = "reports its callbacks",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
+	.source = &operations,
 	.destroy = destroy,
-	.prepare = prepare,
-	.start = start,
-	.stop = stop,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -103,6 +103,17 @@ static int stop(const struct iaprof_host *host, void *instance)
 static const char *const companions[] = { BRINGS, NULL };
 #endif
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.probe = probe,
+	.start = start,
+	.stop = stop,
+#ifdef BRINGS
+	.companions = companions,
+#endif
+	.check = check,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -111,12 +122,6 @@ static const struct iaprof_plugin plugin = {
 	.description = "one of sources that belong together",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
-	.probe = probe,
-	.start = start,
-	.stop = stop,
-#ifdef BRINGS
-	.companions = companions,
-#endif
-	.check = check,
+	.source = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -117,6 +117,12 @@ static int stop(const struct iaprof_host *host, void *instance)
 	return emit(host, &unload, sizeof unload);
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.start = start,
+	.stop = stop,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -125,7 +131,6 @@ static const struct iaprof_plugin plugin = {
 	.description = "announces an image of device code",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
-	.start = start,
-	.stop = stop,
+	.source = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

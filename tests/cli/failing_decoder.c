@@ -71,6 +71,14 @@ static int code_decode(const struct iaprof_host *host, void *instance, void *cod
 	return 0;
 }
 
+static const struct iaprof_decoder_operations operations = {
+	.size = sizeof operations,
+	.machine = 205,
+	.code_open = code_open,
+	.code_close = code_close,
+	.code_decode = code_decode,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_DECODER,
@@ -79,10 +87,7 @@ static const struct iaprof_plugin plugin = {
 	.description = "fails as requested",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct decoder),
+	.decoder = &operations,
 	.configure = configure,
-	.machine = 205,
-	.code_open = code_open,
-	.code_close = code_close,
-	.code_decode = code_decode,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -31,6 +31,12 @@ static int finish(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.profile = profile,
+	.finish = finish,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -38,7 +44,6 @@ static const struct iaprof_plugin plugin = {
 	.name = "failing-load",
 	.description = "fails while it is loaded",
 	.instance_size = 1,
-	.profile = profile,
-	.finish = finish,
+	.sink = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -137,21 +137,26 @@ static void destroy(const struct iaprof_host *host, void *instance)
 	fail_in(host, instance, DESTROY);
 }
 
-static const struct iaprof_plugin plugin = {
-	IAPROF_PLUGIN_VERSIONS,
-	.kind = IAPROF_PLUGIN_SINK,
-	.name = "failing-sink",
-	.description = "fails in the requested callback",
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
 	.extension = "txt",
-	IAPROF_PLUGIN_OPTIONS(options),
-	.instance_size = sizeof(struct sink),
-	.configure = configure,
 	.check = check,
 	.prepare = prepare,
 	.start = start,
 	.records = records,
 	.profile = profile,
 	.finish = finish,
+};
+
+static const struct iaprof_plugin plugin = {
+	IAPROF_PLUGIN_VERSIONS,
+	.kind = IAPROF_PLUGIN_SINK,
+	.name = "failing-sink",
+	.description = "fails in the requested callback",
+	IAPROF_PLUGIN_OPTIONS(options),
+	.instance_size = sizeof(struct sink),
+	.sink = &operations,
+	.configure = configure,
 	.destroy = destroy,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

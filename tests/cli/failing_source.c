@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <iaprof/plugin.h>
+#include <iaprof/unwind.h>
 
 #include "ending.h"
 
@@ -129,6 +130,9 @@ static int timer_expired(const struct iaprof_host *host, void *instance, uint64_
 static int pass_null(const struct iaprof_host *host)
 {
 	const char *volatile none = NULL; /* volatile: the compiler warns of constants */
+	const struct iaprof_unwind_extension *unwind = host->extension(host, IAPROF_UNWIND_EXTENSION);
+	if (!unwind)
+		return host->fail(host, EPROTO, "no extension for unwind tables");
 	host->log(host, IAPROF_LOG_ERROR, none);
 	host->metadata(host, none, none);
 	host->lost(host, none, host->clock(host), 3, 0, 0);
@@ -139,7 +143,8 @@ static int pass_null(const struct iaprof_host *host)
 		return host->fail(host, EPROTO, "a value type of NULL");
 	if (host->on_fd(host, 0, EPOLLIN, NULL) != -EINVAL || host->on_timer(host, 1000000, NULL) != -EINVAL ||
 	    host->on_timer(host, 0, timer_expired) != -EINVAL || host->on_mapped_file(host, NULL) != -EINVAL ||
-	    host->on_unwind(host, NULL) != -EINVAL)
+	    unwind->on_unwind(host, NULL) != -EINVAL || host->extension(host, "unwind-0") ||
+	    host->extension(host, NULL))
 		return host->fail(host, EPROTO, "a callback that is NULL, or a period of 0, was accepted");
 	if (host->target(host)->command_pid &&
 	    (host->command_environment(host, none, "value", IAPROF_ENVIRONMENT_SET) != -EINVAL ||
@@ -263,6 +268,17 @@ static void destroy(const struct iaprof_host *host, void *instance)
 	close(source->event);
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.probe = probe,
+	.check = check,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+	.thread = run_thread,
+	.finish = finish,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -271,14 +287,8 @@ static const struct iaprof_plugin plugin = {
 	.description = "fails in the requested callback",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
+	.source = &operations,
 	.configure = configure,
 	.destroy = destroy,
-	.probe = probe,
-	.check = check,
-	.prepare = prepare,
-	.start = start,
-	.stop = stop,
-	.thread = run_thread,
-	.finish = finish,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

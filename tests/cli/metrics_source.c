@@ -162,6 +162,12 @@ static int stop(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.start = start,
+	.stop = stop,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -170,7 +176,6 @@ static const struct iaprof_plugin plugin = {
 	.name = "metrics-source",
 	.description = "known sums of devices",
 	.instance_size = sizeof(struct source),
-	.start = start,
-	.stop = stop,
+	.source = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

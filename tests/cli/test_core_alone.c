@@ -95,7 +95,7 @@ static void add_value(const struct definitions *definitions, const struct iaprof
 	const struct iaprof_record_profile_value *value = (const void *)record;
 	if (record->type == IAPROF_RECORD_PROFILE_STACK) {
 		ck_assert_uint_lt(stack->id, 8);
-		names[stack->id] = definitions_text(definitions, iaprof_record_profile_stack_frames(stack)->name);
+		names[stack->id] = definitions_text(definitions, iaprof_record_profile_stack_frame(stack, 0)->name);
 	} else if (record->type == IAPROF_RECORD_PROFILE_VALUE) {
 		ck_assert_uint_eq(value->value, value->count * PERIOD);
 		add_sum("sample", names[value->stack], value->count);

@@ -18,6 +18,12 @@ static int finish(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_sink_operations operations = {
+	.size = sizeof operations,
+	.profile = profile,
+	.finish = finish,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SINK,
@@ -25,9 +31,8 @@ static const struct iaprof_plugin plugin = {
 	.name = "times-sink",
 	.description = "Requests times",
 	.instance_size = 1,
+	.sink = &operations,
 	.configure = configure,
-	.profile = profile,
-	.finish = finish,
 };
 
 IAPROF_REGISTER_PLUGIN(plugin)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <iaprof/plugin.h>
+#include <iaprof/unwind.h>
 
 #include "ending.h"
 
@@ -55,6 +56,11 @@ static int change(const struct iaprof_host *host, const char *name, const char *
 	return result ? host->fail(host, result, "environment: %s", strerror(-result)) : 0;
 }
 
+static const struct iaprof_unwind_extension *unwind_of(const struct iaprof_host *host)
+{
+	return host->extension(host, IAPROF_UNWIND_EXTENSION);
+}
+
 static int prepare(const struct iaprof_host *host, void *instance)
 {
 	struct source *source = instance;
@@ -66,16 +72,23 @@ static int prepare(const struct iaprof_host *host, void *instance)
 	if (!result && source->path_name)
 		result = change(host, source->path_name, source->path_value, IAPROF_ENVIRONMENT_PREPEND_PATH);
 	if (!result && source->unwind)
-		result = host->on_unwind(host, table_is_made);
+		result = unwind_of(host)->on_unwind(host, table_is_made);
 	return !result && source->watch ? host->on_mapped_file(host, file_is_mapped) : result;
 }
 
 static int start(const struct iaprof_host *host, void *instance)
 {
 	if (((struct source *)instance)->unwind)
-		host->unwind_process(host, (uint32_t)getpid(), 0);
+		unwind_of(host)->unwind_process(host, (uint32_t)getpid(), 0);
 	return 0;
 }
+
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.prepare = prepare,
+	.start = start,
+	.stop = start,
+};
 
 static const struct iaprof_plugin watching_source = {
 	IAPROF_PLUGIN_VERSIONS,
@@ -85,9 +98,7 @@ static const struct iaprof_plugin watching_source = {
 	.description = "changes the command's environment and watches mapped files",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct source),
-	.prepare = prepare,
-	.start = start,
-	.stop = start,
+	.source = &operations,
 };
 
 IAPROF_REGISTER_PLUGIN(watching_source)

@@ -51,10 +51,11 @@ static void add_stall(struct stalls *stalls, uint32_t listing, uint64_t offset)
 
 static void add_stalls(struct stalls *stalls, const struct iaprof_record_code_listing *listing)
 {
-	const struct iaprof_listed_instruction *instructions = iaprof_record_code_listing_instructions(listing);
 	for (uint32_t i = 0; i < listing->instruction_count && i < STACKS_MAX; i++) {
-		add_stall(stalls, listing->id, instructions[i].offset);
-		add_stall(stalls, listing->id + i % 2, instructions[i].offset + instructions[i].size);
+		const struct iaprof_listed_instruction *instruction =
+			iaprof_record_code_listing_instruction(listing, i);
+		add_stall(stalls, listing->id, instruction->offset);
+		add_stall(stalls, listing->id + i % 2, instruction->offset + instruction->size);
 	}
 }
 

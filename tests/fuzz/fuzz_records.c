@@ -97,7 +97,7 @@ static bool looks_lost(const struct iaprof_record *record)
 {
 	const struct iaprof_record_profile_stack *stack = (const void *)record;
 	return record->type == IAPROF_RECORD_PROFILE_STACK &&
-	       iaprof_record_profile_stack_frames(stack)[0].kind == IAPROF_FRAME_LOST;
+	       iaprof_record_profile_stack_frame(stack, 0)->kind == IAPROF_FRAME_LOST;
 }
 
 static void send(struct replayed *replayed, struct bus *bus, const struct iaprof_record *record)

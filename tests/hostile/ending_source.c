@@ -61,6 +61,13 @@ static int stop(const struct iaprof_host *host, void *instance)
 	return end_at(instance, "stop");
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.prepare = prepare,
+	.start = start,
+	.stop = stop,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -69,9 +76,7 @@ static const struct iaprof_plugin plugin = {
 	.description = "a source that ends the program",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct ending),
+	.source = &operations,
 	.configure = configure,
-	.prepare = prepare,
-	.start = start,
-	.stop = stop,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

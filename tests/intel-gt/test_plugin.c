@@ -32,9 +32,9 @@ static int decode(const void *bytes, size_t size, size_t offset, struct iaprof_c
 	const struct iaprof_code description = { .size = sizeof description, .bytes = bytes, .byte_count = size };
 	void *kernel;
 	*instruction = (struct iaprof_code_instruction){ .struct_size = sizeof *instruction };
-	ck_assert_int_eq(host->plugin.code_open(&host->host, host->instance, &description, &kernel), 0);
-	int result = host->plugin.code_decode(&host->host, host->instance, kernel, offset, instruction);
-	host->plugin.code_close(&host->host, host->instance, kernel);
+	ck_assert_int_eq(host->operations.decoder.code_open(&host->host, host->instance, &description, &kernel), 0);
+	int result = host->operations.decoder.code_decode(&host->host, host->instance, kernel, offset, instruction);
+	host->operations.decoder.code_close(&host->host, host->instance, kernel);
 	return result;
 }
 
@@ -52,7 +52,7 @@ TEST(names_instructions_of_an_unknown_generation)
 {
 	host = test_host_new("intel-gt", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
-	ck_assert_uint_eq(host->plugin.machine, 205);
+	ck_assert_uint_eq(host->operations.decoder.machine, 205);
 	expect(code, sizeof code, 0, 16, "mov");
 	expect(code, sizeof code, 16, 16, "send.ugm load");
 	expect(code, sizeof code, 32, 8, "sync.nop");
@@ -122,7 +122,8 @@ TEST(knows_its_generations)
 static void expect_opened(void *kernel, uint64_t offset, uint32_t group, const char *mnemonic, const char *waits)
 {
 	struct iaprof_code_instruction instruction = { .struct_size = sizeof instruction };
-	ck_assert_int_eq(host->plugin.code_decode(&host->host, host->instance, kernel, offset, &instruction), 0);
+	ck_assert_int_eq(
+		host->operations.decoder.code_decode(&host->host, host->instance, kernel, offset, &instruction), 0);
 	ck_assert_uint_eq(instruction.group, group);
 	ck_assert_str_eq(instruction.mnemonic, mnemonic);
 	ck_assert_str_eq(instruction.waits, waits);
@@ -135,20 +136,24 @@ TEST(opens_code)
 	ck_assert_int_eq(test_host_configure(host), 0);
 	const struct iaprof_code description = { .size = sizeof description, .bytes = code, .byte_count = sizeof code };
 	void *kernel;
-	ck_assert_int_eq(host->plugin.code_open(&host->host, host->instance, &description, &kernel), 0);
+	ck_assert_int_eq(host->operations.decoder.code_open(&host->host, host->instance, &description, &kernel), 0);
 	expect_opened(kernel, 0, IAPROF_INSTRUCTION_ARITHMETIC, "mov", "");
 	expect_opened(kernel, 16, IAPROF_INSTRUCTION_MEMORY, "send.ugm load", "I@1,$2");
 	expect_opened(kernel, 32, IAPROF_INSTRUCTION_SYNCHRONIZATION, "sync.nop", "$5.src");
 	struct iaprof_code_instruction instruction = { .struct_size = sizeof instruction };
-	ck_assert_int_eq(host->plugin.code_decode(&host->host, host->instance, kernel, 4, &instruction), -EINVAL);
+	ck_assert_int_eq(host->operations.decoder.code_decode(&host->host, host->instance, kernel, 4, &instruction),
+			 -EINVAL);
 	struct iaprof_producer producers[2];
 	uint32_t flags;
-	ck_assert_int_eq(host->plugin.code_producers(&host->host, host->instance, kernel, 8, producers, 2, &flags),
-			 -EINVAL);
+	ck_assert_int_eq(
+		host->operations.decoder.code_producers(&host->host, host->instance, kernel, 8, producers, 2, &flags),
+		-EINVAL);
 	/* No way to it has an instruction that takes the token. */
-	ck_assert_int_eq(host->plugin.code_producers(&host->host, host->instance, kernel, 32, producers, 2, &flags), 0);
+	ck_assert_int_eq(
+		host->operations.decoder.code_producers(&host->host, host->instance, kernel, 32, producers, 2, &flags),
+		0);
 	ck_assert_uint_eq(flags, 0);
-	host->plugin.code_close(&host->host, host->instance, kernel);
+	host->operations.decoder.code_close(&host->host, host->instance, kernel);
 }
 
 TEST(code_of_nobody_knows_what_has_names_only)
@@ -162,13 +167,15 @@ TEST(code_of_nobody_knows_what_has_names_only)
 						 .image = code,
 						 .image_size = sizeof code };
 	void *kernel;
-	ck_assert_int_eq(host->plugin.code_open(&host->host, host->instance, &description, &kernel), 0);
+	ck_assert_int_eq(host->operations.decoder.code_open(&host->host, host->instance, &description, &kernel), 0);
 	expect_opened(kernel, 16, IAPROF_INSTRUCTION_MEMORY, "send.ugm load", "");
 	struct iaprof_producer producers[2];
 	uint32_t flags;
-	ck_assert_int_eq(host->plugin.code_producers(&host->host, host->instance, kernel, 32, producers, 2, &flags), 0);
+	ck_assert_int_eq(
+		host->operations.decoder.code_producers(&host->host, host->instance, kernel, 32, producers, 2, &flags),
+		0);
 	ck_assert_uint_eq(flags, IAPROF_PRODUCERS_INCOMPLETE);
-	host->plugin.code_close(&host->host, host->instance, kernel);
+	host->operations.decoder.code_close(&host->host, host->instance, kernel);
 }
 
 #define THREADS 4

@@ -45,7 +45,7 @@ TEST(stops_without_start)
 	struct test_host *host = test_host_new("cpu-stack", NULL);
 	ck_assert_int_eq(test_host_configure(host), 0);
 	ck_assert_int_eq(test_host_prepare(host), 0);
-	ck_assert_int_eq(host->plugin.stop(&host->host, host->instance), 0);
+	ck_assert_int_eq(host->operations.stop(&host->host, host->instance), 0);
 	test_host_free(host);
 }
 

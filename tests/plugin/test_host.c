@@ -34,22 +34,6 @@ static void check_plugin(const struct iaprof_plugin *plugin, const char *name)
 	ck_assert_ptr_null(strchr(plugin->description, '\n'));
 	ck_assert_uint_ge(plugin->instance_size, 1);
 	ck_assert(plugin->options || !plugin->option_count);
-	switch (plugin->kind) {
-	case IAPROF_PLUGIN_SOURCE:
-		ck_assert(plugin->start && plugin->stop);
-		for (size_t i = 0; plugin->companions && plugin->companions[i]; i++)
-			ck_assert_msg(strcmp(plugin->companions[i], name) != 0, "it is its own companion");
-		break;
-	case IAPROF_PLUGIN_SINK:
-		ck_assert(plugin->finish && (plugin->records || plugin->profile));
-		ck_assert((plugin->flags & IAPROF_PLUGIN_NO_OUTPUT) || plugin->extension);
-		break;
-	case IAPROF_PLUGIN_DECODER:
-		ck_assert(plugin->machine && plugin->code_open && plugin->code_close && plugin->code_decode);
-		break;
-	default:
-		ck_abort_msg("kind %u", plugin->kind);
-	}
 }
 
 static void load_plugin(struct test_host *host, const char *name)
@@ -81,6 +65,13 @@ static void load_plugin(struct test_host *host, const char *name)
 	ck_assert_ptr_nonnull(plugin);
 	memcpy(&host->plugin, plugin, plugin->size < sizeof host->plugin ? plugin->size : sizeof host->plugin);
 	check_plugin(&host->plugin, plain);
+	struct plugin loaded = { 0 };
+	struct error error = { 0 };
+	ck_assert_msg(!plugin_take_description(&loaded, plugin, plain, &error), "%s", error.text);
+	host->operations = loaded.operations;
+	ck_assert(plugin->kind != IAPROF_PLUGIN_SINK || (plugin->flags & IAPROF_PLUGIN_NO_OUTPUT) ||
+		  host->operations.extension);
+	ck_assert(plugin->kind != IAPROF_PLUGIN_DECODER || host->operations.decoder.machine);
 }
 
 struct test_host *test_host_new(const char *name, ...)
@@ -183,13 +174,13 @@ int test_host_configure(struct test_host *host)
 
 int test_host_probe(struct test_host *host)
 {
-	return host->plugin.probe ? host->plugin.probe(&host->host, host->instance) : 0;
+	return host->operations.probe ? host->operations.probe(&host->host, host->instance) : 0;
 }
 
 void test_host_check(struct test_host *host)
 {
-	if (host->plugin.check)
-		host->plugin.check(&host->host, host->instance);
+	if (host->operations.check)
+		host->operations.check(&host->host, host->instance);
 }
 
 const struct test_check_item *test_host_check_item(const struct test_host *host, const char *name)
@@ -203,21 +194,21 @@ const struct test_check_item *test_host_check_item(const struct test_host *host,
 int test_host_prepare(struct test_host *host)
 {
 	host->prepared = true;
-	return host->plugin.prepare ? host->plugin.prepare(&host->host, host->instance) : 0;
+	return host->operations.prepare ? host->operations.prepare(&host->host, host->instance) : 0;
 }
 
 static void *thread_run(void *argument)
 {
 	struct test_host *host = argument;
-	host->thread_result = host->plugin.thread(&host->host, host->instance, &host->stopping);
+	host->thread_result = host->operations.thread(&host->host, host->instance, &host->stopping);
 	host->host.finished(&host->host);
 	return NULL;
 }
 
 int test_host_begin(struct test_host *host)
 {
-	int result = host->plugin.start ? host->plugin.start(&host->host, host->instance) : 0;
-	if (result == 0 && host->plugin.thread) {
+	int result = host->operations.start ? host->operations.start(&host->host, host->instance) : 0;
+	if (result == 0 && host->operations.thread) {
 		ck_assert_int_eq(pthread_create(&host->thread, NULL, thread_run, host), 0);
 		host->thread_running = true;
 	}
@@ -226,7 +217,7 @@ int test_host_begin(struct test_host *host)
 
 int test_host_finish(struct test_host *host)
 {
-	return host->plugin.finish ? host->plugin.finish(&host->host, host->instance) : 0;
+	return host->operations.finish ? host->operations.finish(&host->host, host->instance) : 0;
 }
 
 void test_host_start(struct test_host *host)
@@ -284,20 +275,20 @@ void test_host_thaw(struct test_host *host)
 void test_host_stop(struct test_host *host)
 {
 	thread_end(host);
-	if (host->plugin.stop)
-		ck_assert_msg(host->plugin.stop(&host->host, host->instance) == 0, "stop: %s", host->failure);
+	if (host->operations.stop)
+		ck_assert_msg(host->operations.stop(&host->host, host->instance) == 0, "stop: %s", host->failure);
 	ck_assert_msg(test_host_finish(host) == 0, "finish: %s", host->failure);
 }
 
 int test_host_send(struct test_host *host, const void *records, size_t size, uint32_t count)
 {
 	struct iaprof_batch batch = { .records = records, .size = size, .count = count };
-	return host->plugin.records(&host->host, host->instance, &batch);
+	return host->operations.records(&host->host, host->instance, &batch);
 }
 
 int test_host_send_profile(struct test_host *host, const struct iaprof_profile *profile)
 {
-	return host->plugin.profile(&host->host, host->instance, profile);
+	return host->operations.profile(&host->host, host->instance, profile);
 }
 
 struct test_output *test_host_output(struct test_host *host, const char *variant)

@@ -23,6 +23,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "plugin/loader.h"
 
 /* Where a string or stack id was defined: an offset into the records. */
 struct test_definition {
@@ -85,6 +86,7 @@ struct test_host {
 	bool finished;                         /* finished() was called, or the thread returned 0 */
 	int thread_result;                     /* what thread() returned; 0 while it runs */
 
+	struct plugin_operations operations;
 	struct iaprof_plugin plugin; /* this host's own copy, zeros where an older plugin has no member */
 	void *instance;
 

@@ -61,6 +61,7 @@ static int start(const struct iaprof_host *host, void *instance)
 	return result ? result : host->on_timer(host, 5000000, step);
 }
 static int stop(const struct iaprof_host *host, void *instance) { (void)host; (void)instance; return 0; }
+static const struct iaprof_source_operations operations = { .size = sizeof operations, .start = start, .stop = stop };
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -69,8 +70,7 @@ static const struct iaprof_plugin plugin = {
 	.version = "1.0",
 	.description = "The source of the manual",
 	.instance_size = sizeof(struct device),
-	.start = start,
-	.stop = stop,
+	.source = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)
 '''

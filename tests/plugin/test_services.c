@@ -13,6 +13,7 @@
 #include <sys/timerfd.h>
 #include <time.h>
 
+#include <iaprof/unwind.h>
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "test_records.h"
@@ -266,6 +267,14 @@ static void host_unwind_process(const struct iaprof_host *host, uint32_t pid, ui
 {
 }
 
+static const void *host_extension(const struct iaprof_host *host, const char *name)
+{
+	static const struct iaprof_unwind_extension unwind = { .size = sizeof unwind,
+							       .on_unwind = host_on_unwind,
+							       .unwind_process = host_unwind_process };
+	return strcmp(name, IAPROF_UNWIND_EXTENSION) == 0 ? &unwind : NULL;
+}
+
 static uint32_t host_sample_stride(const struct iaprof_host *host, uint32_t longest)
 {
 	return 1;
@@ -432,8 +441,7 @@ struct iaprof_host test_services(struct test_host *host)
 		.remove_fd = host_remove_fd,
 		.on_timer = host_on_timer,
 		.on_mapped_file = host_on_mapped_file,
-		.on_unwind = host_on_unwind,
-		.unwind_process = host_unwind_process,
+		.extension = host_extension,
 		.output_open = host_output_open,
 		.output_write = host_output_write,
 		.output_flush = host_output_flush,

@@ -259,13 +259,13 @@ START_TEST(write_profile)
 	ck_assert_msg(test_host_prepare(host) == 0, "%s", host->failure);
 	if (strcmp(sink, "capture") == 0 && !records.count)
 		capture_records_send(host, test_profile_get(&profile));
-	if (host->plugin.records)
+	if (host->operations.records)
 		record_lines_send(&records, host);
 	struct collected collected;
 	collect(&collected);
 	profile.activity = collected.snapshot->profile.activity;
 	profile.metadata = collected.snapshot->profile.metadata;
-	if (host->plugin.profile)
+	if (host->operations.profile)
 		ck_assert_msg(test_host_send_profile(host, test_profile_get(&profile)) == 0, "%s", host->failure);
 	ck_assert_msg(test_host_finish(host) == 0, "%s", host->failure);
 	const struct test_output *output = host->outputs.items[0];

@@ -82,6 +82,12 @@ static int source_stop(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.start = source_start,
+	.stop = source_stop,
+};
+
 static const struct iaprof_plugin stall_source_plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	.kind = IAPROF_PLUGIN_SOURCE,
@@ -90,8 +96,7 @@ static const struct iaprof_plugin stall_source_plugin = {
 	.description = "stalls that a test chose",
 	IAPROF_PLUGIN_OPTIONS(options),
 	.instance_size = sizeof(struct stall_source),
-	.start = source_start,
-	.stop = source_stop,
+	.source = &operations,
 };
 
 IAPROF_REGISTER_PLUGIN(stall_source_plugin)

@@ -217,17 +217,19 @@ static int code_decode(const struct iaprof_host *host, void *instance, void *cod
 	return 0;
 }
 
-static const struct iaprof_plugin description = {
-	IAPROF_PLUGIN_VERSIONS,
-	.kind = IAPROF_PLUGIN_DECODER,
-	.name = "gfx",
-	.instance_size = 1,
+static const struct iaprof_decoder_operations operations = {
+	.size = sizeof operations,
 	.machine = MACHINE,
 	.code_open = code_open,
 	.code_close = code_close,
 	.code_decode = code_decode,
 	.image_read = image_read,
 	.display_name = display_name,
+};
+
+static const struct iaprof_plugin description = {
+	IAPROF_PLUGIN_VERSIONS, .kind = IAPROF_PLUGIN_DECODER, .name = "gfx",
+	.instance_size = 1,     .decoder = &operations,
 };
 
 static struct plugin plugin;

@@ -136,7 +136,7 @@ static bool next_names(uint32_t *stack, uint32_t *count, struct iaprof_record_fr
 			found = true;
 			*stack = names->stack;
 			*count = names->frame_count;
-			*frames = iaprof_record_stack_frames_frames(names)[0];
+			*frames = *iaprof_record_stack_frames_frame(names, 0);
 		}
 		block_release(block);
 	}

@@ -230,7 +230,7 @@ static size_t take_named(struct named *named)
 						.frame_count = frames->frame_count,
 						.size = record->size };
 			for (uint32_t i = 0; i < frames->frame_count && i < 8; i++)
-				item->names[i] = iaprof_record_stack_frames_frames(frames)[i].name;
+				item->names[i] = iaprof_record_stack_frames_frame(frames, i)->name;
 		}
 		block_release(block);
 	}

@@ -18,7 +18,7 @@ static void write_iaprof(const void *context, FILE *file)
 
 static void write_plugin(const void *context, FILE *file)
 {
-	help_write_plugin(context, file);
+	help_write_plugin(context, NULL, 205, file);
 }
 
 /* The text that write() writes; the caller frees it. */
@@ -142,8 +142,7 @@ static struct iaprof_plugin plugin_of(uint32_t kind)
 				       .version = "1.2",
 				       .description = "rows for a spreadsheet",
 				       .options = options,
-				       .option_count = 1,
-				       .machine = 205 };
+				       .option_count = 1 };
 }
 
 TEST(describes_a_source)

@@ -38,7 +38,7 @@ static struct code_object *open_image(const char *image)
 {
 	static const struct iaprof_relocation relocations[] = { { 2, 8, IAPROF_RELOCATION_ABSOLUTE, 0 } };
 	static struct plugin plugin = {
-		.description = { .machine = MACHINE, .relocations = relocations, .relocation_count = 1 }
+		.operations.decoder = { .machine = MACHINE, .relocations = relocations, .relocation_count = 1 }
 	};
 	static struct decoder decoder = { .plugin = &plugin, .name = "lines" };
 	CLEANUP_FREE char *path = data_path(image, ".cubin");

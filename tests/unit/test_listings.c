@@ -129,7 +129,7 @@ static void check_listing(const struct iaprof_record_code_listing *listing, stru
 	else
 		ck_assert_uint_eq(listing->attribute_count, 0);
 	for (uint32_t i = 0; i < listing->instruction_count; i++) {
-		const struct iaprof_listed_instruction *listed = &iaprof_record_code_listing_instructions(listing)[i];
+		const struct iaprof_listed_instruction *listed = iaprof_record_code_listing_instruction(listing, i);
 		const struct expected_instruction *wanted = expected_at(all, told->name, told->instructions++);
 		ck_assert_ptr_nonnull(wanted);
 		check_instruction(listed, wanted);

@@ -46,8 +46,18 @@ static int no_instruction(const struct iaprof_host *host, void *instance, void *
 
 static const struct iaprof_option option = { .name = "number", .type = IAPROF_OPTION_UINT, .help = "A number." };
 
+/* The operations of the description below, which a test may change before expect(). */
+static struct iaprof_source_operations source;
+static struct iaprof_sink_operations sink;
+static struct iaprof_decoder_operations decoder;
+
 static struct iaprof_plugin description(uint32_t kind)
 {
+	source = (struct iaprof_source_operations){ .size = sizeof source, .start = nothing, .stop = nothing };
+	sink = (struct iaprof_sink_operations){ .size = sizeof sink, .finish = nothing, .profile = no_profile };
+	decoder = (struct iaprof_decoder_operations){
+		.size = sizeof decoder, .code_open = no_code, .code_close = code_close, .code_decode = no_instruction
+	};
 	return (struct iaprof_plugin){
 		.abi_version = IAPROF_ABI_VERSION,
 		.size = sizeof(struct iaprof_plugin),
@@ -57,13 +67,9 @@ static struct iaprof_plugin description(uint32_t kind)
 		.name = "a-plugin2",
 		.description = "a plugin",
 		.instance_size = 8,
-		.start = kind == IAPROF_PLUGIN_SOURCE ? nothing : NULL,
-		.stop = kind == IAPROF_PLUGIN_SOURCE ? nothing : NULL,
-		.finish = kind == IAPROF_PLUGIN_SINK ? nothing : NULL,
-		.profile = kind == IAPROF_PLUGIN_SINK ? no_profile : NULL,
-		.code_open = kind == IAPROF_PLUGIN_DECODER ? no_code : NULL,
-		.code_close = kind == IAPROF_PLUGIN_DECODER ? code_close : NULL,
-		.code_decode = kind == IAPROF_PLUGIN_DECODER ? no_instruction : NULL,
+		.source = kind == IAPROF_PLUGIN_SOURCE ? &source : NULL,
+		.sink = kind == IAPROF_PLUGIN_SINK ? &sink : NULL,
+		.decoder = kind == IAPROF_PLUGIN_DECODER ? &decoder : NULL,
 	};
 }
 
@@ -96,16 +102,16 @@ static void expect(struct iaprof_plugin theirs, const char *refusal)
 TEST(each_kind_has_its_callbacks)
 {
 	EXPECT(SOURCE, NULL, (void)0);
-	EXPECT(SOURCE, "start()", theirs.start = NULL);
-	EXPECT(SOURCE, "a source needs stop()", theirs.stop = NULL);
+	EXPECT(SOURCE, "start()", source.start = NULL);
+	EXPECT(SOURCE, "a source needs stop()", source.stop = NULL);
 	EXPECT(SINK, NULL, (void)0);
-	EXPECT(SINK, NULL, theirs.profile = NULL, theirs.records = no_records);
-	EXPECT(SINK, "finish()", theirs.finish = NULL);
-	EXPECT(SINK, "a sink needs records or profile()", theirs.profile = NULL);
+	EXPECT(SINK, NULL, sink.profile = NULL, sink.records = no_records);
+	EXPECT(SINK, "finish()", sink.finish = NULL);
+	EXPECT(SINK, "a sink needs records or profile()", sink.profile = NULL);
 	EXPECT(DECODER, NULL, (void)0);
-	EXPECT(DECODER, "a decoder needs code_open()", theirs.code_open = NULL);
-	EXPECT(DECODER, "code_close()", theirs.code_close = NULL);
-	EXPECT(DECODER, "code_decode()", theirs.code_decode = NULL);
+	EXPECT(DECODER, "a decoder needs code_open()", decoder.code_open = NULL);
+	EXPECT(DECODER, "code_close()", decoder.code_close = NULL);
+	EXPECT(DECODER, "code_decode()", decoder.code_decode = NULL);
 	EXPECT(0, "unknown kind 0", (void)0);
 	EXPECT(DECODER + 1, "unknown kind 4", (void)0);
 	ck_assert_str_eq(plugin_kind_name(SOURCE), "source");
@@ -155,13 +161,13 @@ TEST(sizes_and_tables_are_bounded)
 	static const char *companions[18];
 	for (size_t i = 0; i < 16; i++)
 		companions[i] = "other";
-	EXPECT(SOURCE, NULL, theirs.companions = companions);
-	EXPECT(SOURCE, "companions", theirs.name = "other", theirs.companions = companions);
+	EXPECT(SOURCE, NULL, source.companions = companions);
+	EXPECT(SOURCE, "companions", theirs.name = "other", source.companions = companions);
 	companions[16] = "other";
-	EXPECT(SOURCE, "up to 16 names", theirs.companions = companions);
+	EXPECT(SOURCE, "up to 16 names", source.companions = companions);
 	companions[16] = NULL;
 	companions[15] = "Other";
-	EXPECT(SOURCE, "companions", theirs.companions = companions);
+	EXPECT(SOURCE, "companions", source.companions = companions);
 }
 
 TEST(options_of_iaprof_itself_are_reserved)

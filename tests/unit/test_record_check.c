@@ -290,6 +290,58 @@ TEST(listings_have_the_producers_of_their_instructions)
 	ck_assert_int_eq(check(&many, sizeof many, attributes, sizeof attributes), -EINVAL);
 }
 
+/* A later version's struct is longer: its array begins further on. */
+TEST(arrays_begin_where_the_record_states)
+{
+	RIGHT(16, stall_sample, STALL_SAMPLE, .reason_count = 1, .array_offset = 7);
+	WRONG(8, stall_sample, STALL_SAMPLE, .reason_count = 1, .array_offset = 7);
+	WRONG(16, stall_sample, STALL_SAMPLE, .reason_count = 1, .array_offset = 5);
+	WRONG(16, stall_sample, STALL_SAMPLE, .reason_count = 1, .array_offset = 9);
+	RIGHT(24, histogram, HISTOGRAM, .count = 1, .bucket_count = 2, .array_offset = 9);
+	WRONG(16, histogram, HISTOGRAM, .count = 1, .bucket_count = 2, .array_offset = 9);
+	struct {
+		struct iaprof_record_stall_sample sample;
+		uint64_t appended, count;
+		struct iaprof_record_stall_details details;
+	} later = { .sample = { .header = { .size = sizeof later, .type = IAPROF_RECORD_STALL_SAMPLE },
+				.reason_count = 1,
+				.array_offset = IAPROF_ARRAY_OFFSET(struct iaprof_record_stall_sample) + 1 },
+		    .count = 3,
+		    .details = { .size = sizeof later.details } };
+	ck_assert(iaprof_record_stall_sample_counts(&later.sample) == &later.count);
+	ck_assert(iaprof_record_stall_sample_details(&later.sample) == &later.details);
+	/* Details of a later version are longer, too: their size is not compared with that of today. */
+	later.details.size += 8;
+	ck_assert(!iaprof_record_stall_sample_details(&later.sample));
+	later.sample.header.size += 8;
+	ck_assert(iaprof_record_stall_sample_details(&later.sample) == &later.details);
+	later.details.size = IAPROF_STALL_DETAILS_SIZE_MIN;
+	ck_assert(iaprof_record_stall_sample_details(&later.sample) == &later.details);
+}
+
+TEST(elements_have_the_stride_that_the_record_states)
+{
+	struct {
+		struct iaprof_record_profile_stack stack;
+		struct {
+			struct iaprof_record_frame frame;
+			uint64_t appended;
+		} frames[2];
+		struct iaprof_record_stack_origin origin;
+	} later = { .stack = { .header.type = IAPROF_RECORD_PROFILE_STACK,
+			       .id = 1,
+			       .frame_count = 2,
+			       .element_size = sizeof later.frames[0] / 8 } };
+	size_t whole = sizeof later - sizeof later.origin;
+	ck_assert_int_eq(check(&later, whole, NULL, 0), 0);
+	ck_assert_int_eq(check(&later, whole - 8, NULL, 0), -EINVAL);
+	later.stack.header.size = sizeof later;
+	ck_assert(iaprof_record_profile_stack_frame(&later.stack, 1) == &later.frames[1].frame);
+	ck_assert(iaprof_record_profile_stack_origin(&later.stack) == &later.origin);
+	later.stack.element_size = sizeof(struct iaprof_record_frame) / 8 - 1; /* shorter than in schema version 1 */
+	ck_assert_int_eq(check(&later, whole, NULL, 0), -EINVAL);
+}
+
 int main(void)
 {
 	return run_all_tests(0, NULL, NULL);

@@ -120,9 +120,8 @@ TEST_LOOP(a_slow_sink_gets_the_newest_profiles, 0, 2)
 	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
 						  .flags = IAPROF_PLUGIN_NO_OUTPUT | IAPROF_PLUGIN_INTERVALS,
 						  .name = "slow",
-						  .instance_size = sizeof(struct sink),
-						  .profile = profile,
-						  .finish = finish } };
+						  .instance_size = sizeof(struct sink) },
+				 .operations = { .profile = profile, .finish = finish } };
 	struct instance_services services = { 0 };
 	struct instance_configuration configuration = { .plugin = (char *)"slow" };
 	struct error error = { 0 };
@@ -155,9 +154,8 @@ TEST_LOOP(a_held_queue_keeps_the_newest, 0, 2)
 	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
 						  .flags = IAPROF_PLUGIN_NO_OUTPUT | IAPROF_PLUGIN_INTERVALS,
 						  .name = "late",
-						  .instance_size = sizeof(struct sink),
-						  .profile = profile,
-						  .finish = finish } };
+						  .instance_size = sizeof(struct sink) },
+				 .operations = { .profile = profile, .finish = finish } };
 	struct instance_services services = { 0 };
 	struct instance_configuration configuration = { .plugin = (char *)"late" };
 	struct error error = { 0 };
@@ -188,9 +186,8 @@ TEST(what_a_slow_sink_misses_is_told_to_it)
 	struct plugin plugin = { .description = { .kind = IAPROF_PLUGIN_SINK,
 						  .flags = IAPROF_PLUGIN_NO_OUTPUT,
 						  .name = "slow",
-						  .instance_size = sizeof(struct sink),
-						  .records = records,
-						  .finish = finish } };
+						  .instance_size = sizeof(struct sink) },
+				 .operations = { .records = records, .finish = finish } };
 	struct instance_services services = { .bus = bus_new(1 << 20) };
 	services.intern = intern_new(services.bus);
 	struct instance_configuration configuration = { .plugin = (char *)"slow" };

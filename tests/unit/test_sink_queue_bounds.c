@@ -152,10 +152,8 @@ static void set_up(void)
 	plugin = (struct plugin){ .description = { .kind = IAPROF_PLUGIN_SINK,
 						   .flags = IAPROF_PLUGIN_NO_OUTPUT | IAPROF_PLUGIN_INTERVALS,
 						   .name = "slow",
-						   .instance_size = sizeof(struct sink),
-						   .records = records,
-						   .profile = profile,
-						   .finish = finish } };
+						   .instance_size = sizeof(struct sink) },
+				  .operations = { .records = records, .profile = profile, .finish = finish } };
 	services = (struct instance_services){ .bus = bus_new(1 << 20), .ended = count_ended };
 	services.intern = intern_new(services.bus);
 	instance = instance_new(&plugin, &configuration, 1, &services, &error);

@@ -49,7 +49,7 @@ static void expect_code_answer(struct test_host *host, void *code, size_t size, 
 	} answer = { .known.struct_size = sizeof answer.known };
 	memset(answer.behind, UNTOUCHED, sizeof answer.behind);
 	const struct iaprof_code_instruction *known = &answer.known;
-	int result = host->plugin.code_decode(&host->host, host->instance, code, offset, &answer.known);
+	int result = host->operations.decoder.code_decode(&host->host, host->instance, code, offset, &answer.known);
 	ck_assert_msg(result == 0 || result == -EINVAL, "code_decode() returned %d: it is 0 or -EINVAL", result);
 	ck_assert_msg(is_untouched(answer.behind, sizeof answer.behind), "code_decode() writes beyond struct_size");
 	if (result < 0)
@@ -67,7 +67,8 @@ static void expect_producers(struct test_host *host, void *code, size_t size, ui
 	struct iaprof_producer producers[4];
 	uint32_t flags = 0;
 	memset(producers, UNTOUCHED, sizeof producers);
-	int result = host->plugin.code_producers(&host->host, host->instance, code, offset, producers, 2, &flags);
+	int result = host->operations.decoder.code_producers(&host->host, host->instance, code, offset, producers, 2,
+							     &flags);
 	ck_assert_msg(result >= 0 || result == -EINVAL || result == -ENOMEM,
 		      "code_producers() returned %d: it is a number of producers, -EINVAL or -ENOMEM", result);
 	ck_assert_msg(result <= 0 || offset < size, "code_producers() found an instruction after the end of the code");
@@ -90,17 +91,17 @@ static void expect_code_answers(struct test_host *host, const unsigned char *byt
 						 .image_size = image ? size : 0,
 						 .name = "kernel" };
 	void *code = NULL;
-	int result = host->plugin.code_open(&host->host, host->instance, &description, &code);
+	int result = host->operations.decoder.code_open(&host->host, host->instance, &description, &code);
 	ck_assert_msg(result <= 0, "code_open() returned %d: it is 0 or a negative errno", result);
 	if (result < 0)
 		return;
 	for (uint64_t offset = 0; offset <= size + 8; offset += 8) {
 		expect_code_answer(host, code, size, offset);
-		if (host->plugin.code_producers)
+		if (host->operations.decoder.code_producers)
 			expect_producers(host, code, size, offset);
 	}
 	expect_code_answer(host, code, size, UINT64_MAX);
-	host->plugin.code_close(&host->host, host->instance, code);
+	host->operations.decoder.code_close(&host->host, host->instance, code);
 }
 
 START_TEST(any_opened_code_is_decoded_or_refused)
@@ -185,7 +186,7 @@ static void expect_image_is_read(struct test_host *host, const unsigned char *by
 		symbols[i].type = symbols[i].type % 4;
 	}
 	struct iaprof_image image = { .size = sizeof image,
-				      .machine = host->plugin.machine,
+				      .machine = host->operations.decoder.machine,
 				      .bytes = bytes,
 				      .byte_count = size,
 				      .sections = sections,
@@ -194,7 +195,7 @@ static void expect_image_is_read(struct test_host *host, const unsigned char *by
 				      .symbols = symbols,
 				      .symbol_count = TABLE_SIZE,
 				      .symbol_size = sizeof *symbols };
-	int result = host->plugin.image_read(&host->host, host->instance, &image, &report);
+	int result = host->operations.decoder.image_read(&host->host, host->instance, &image, &report);
 	ck_assert_msg(result <= 0, "image_read() returned %d: it is 0 or a negative errno", result);
 }
 
@@ -204,17 +205,17 @@ START_TEST(any_image_is_read_or_refused)
 	subject_configure(host);
 	unsigned char *bytes = code_new();
 	uint64_t state = 1;
-	for (int round = 0; round < ROUNDS && host->plugin.image_read; round++) {
+	for (int round = 0; round < ROUNDS && host->operations.decoder.image_read; round++) {
 		size_t size = (size_t)round % CODE_SIZE;
 		fill(bytes, CODE_SIZE, &state);
 		expect_image_is_read(host, bytes + CODE_SIZE - size, size, &state);
 	}
-	for (size_t i = 0; i < sizeof image_names / sizeof *image_names && host->plugin.display_name; i++) {
+	for (size_t i = 0; i < sizeof image_names / sizeof *image_names && host->operations.decoder.display_name; i++) {
 		char text[64] = "";
 		for (size_t capacity = 1; capacity <= sizeof text; capacity++) {
 			memset(text, 0x5a, sizeof text);
-			size_t length =
-				host->plugin.display_name(&host->host, host->instance, image_names[i], text, capacity);
+			size_t length = host->operations.decoder.display_name(&host->host, host->instance,
+									      image_names[i], text, capacity);
 			ck_assert_msg(length < capacity, "display_name() returned %zu of at most %zu", length,
 				      capacity);
 			ck_assert_msg(!length || strnlen(text, capacity) == length,

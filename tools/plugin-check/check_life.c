@@ -10,7 +10,7 @@
 static void give_up(struct test_host *host)
 {
 	if (host->plugin.kind == IAPROF_PLUGIN_SOURCE)
-		subject_expect_reason(host, "stop", host->plugin.stop(&host->host, host->instance));
+		subject_expect_reason(host, "stop", host->operations.stop(&host->host, host->instance));
 }
 
 static void expect_descriptors(unsigned before)

@@ -21,14 +21,14 @@ static int send_records(struct test_host *host)
 {
 	struct awkward_batch batch;
 	awkward_batch_fill(&batch);
-	int result = host->plugin.records ? test_host_send(host, batch.records, batch.size, batch.count) : 0;
+	int result = host->operations.records ? test_host_send(host, batch.records, batch.size, batch.count) : 0;
 	subject_expect_reason(host, "records", result);
 	return result;
 }
 
 static int send_profile(struct test_host *host, struct iaprof_profile profile)
 {
-	int result = host->plugin.profile ? test_host_send_profile(host, &profile) : 0;
+	int result = host->operations.profile ? test_host_send_profile(host, &profile) : 0;
 	subject_expect_reason(host, "profile", result);
 	return result;
 }
@@ -61,7 +61,7 @@ START_TEST(an_empty_run_is_written)
 {
 	struct test_host *host = sink_new();
 	ck_assert_msg(send_profile(host, awkward_empty_profile()) == 0, "profile: %s", host->failure);
-	finish(host, host->plugin.profile);
+	finish(host, host->operations.profile);
 }
 END_TEST
 

@@ -61,6 +61,11 @@ static int file_is_mapped(const struct iaprof_host *host, void *memory, const st
 	return send_struct(host, MESSAGE_MAPPED_FILE, &packing_of_mapped_file, file);
 }
 
+static const struct iaprof_unwind_extension *unwind_extension(const struct iaprof_host *host)
+{
+	return host->extension(host, IAPROF_UNWIND_EXTENSION);
+}
+
 static int unwind(const struct iaprof_host *host, void *memory, const struct iaprof_unwind_table *table,
 		  const struct iaprof_unwind_process *process)
 {
@@ -107,12 +112,12 @@ static void take_message(struct isolation *isolation, const struct message *mess
 		break;
 	}
 	case MESSAGE_WATCH_UNWIND:
-		send_now(isolation, MESSAGE_ANSWER, host->on_unwind(host, unwind));
+		send_now(isolation, MESSAGE_ANSWER, unwind_extension(host)->on_unwind(host, unwind));
 		break;
 	case MESSAGE_REQUEST_UNWIND: {
 		uint64_t execution = 0;
 		memcpy(&execution, message->bytes, message->size < sizeof execution ? message->size : sizeof execution);
-		host->unwind_process(host, message->head.number, execution);
+		unwind_extension(host)->unwind_process(host, message->head.number, execution);
 		break;
 	}
 	case MESSAGE_REQUESTS: {

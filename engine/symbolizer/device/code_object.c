@@ -220,7 +220,7 @@ int code_object_open(struct code_object **object, char *bytes, size_t size, uint
 	    ((machine != EM_NONE && file.header.e_machine != machine) || file.header.e_ident[EI_DATA] != ELFDATA2LSB))
 		code = -ENOEXEC;
 	made->machine = file.header.e_machine;
-	if (decoder && decoder->plugin->description.machine == made->machine)
+	if (decoder && decoder->plugin->operations.decoder.machine == made->machine)
 		made->decoder = decoder;
 	if (!code)
 		code = read_all(made, &file);

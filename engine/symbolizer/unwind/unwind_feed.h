@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include <iaprof/unwind.h>
 
 #include "process/user_accounts.h"
 #include "symbolizer/budget.h"

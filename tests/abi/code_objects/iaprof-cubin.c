@@ -27,17 +27,19 @@ static const struct iaprof_relocation relocations[] = {
 	{ .type = 2, .width = 8, .formula = IAPROF_RELOCATION_ABSOLUTE },
 };
 
-static const struct iaprof_plugin plugin = {
-	IAPROF_PLUGIN_VERSIONS,
-	.kind = IAPROF_PLUGIN_DECODER,
-	.name = "cubin",
-	.description = "relocations of debug information",
-	.instance_size = 1,
+static const struct iaprof_decoder_operations operations = {
+	.size = sizeof operations,
 	.machine = 190,
 	.code_open = code_open,
 	.code_close = code_close,
 	.code_decode = code_decode,
 	.relocations = relocations,
 	.relocation_count = sizeof relocations / sizeof *relocations,
+};
+
+static const struct iaprof_plugin plugin = {
+	IAPROF_PLUGIN_VERSIONS, .kind = IAPROF_PLUGIN_DECODER,
+	.name = "cubin",        .description = "relocations of debug information",
+	.instance_size = 1,     .decoder = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

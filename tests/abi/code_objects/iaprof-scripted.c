@@ -84,6 +84,7 @@ static int send_sample(const struct iaprof_host *host, uint64_t begin, uint64_t 
 			       .address = address,
 			       .device = 1,
 			       .reason_count = 1,
+			       .array_offset = IAPROF_ARRAY_OFFSET(struct iaprof_record_stall_sample),
 			       .pid = (uint32_t)getpid() },
 		     .count = count };
 	return emit(host, &sample, sizeof sample);
@@ -101,6 +102,7 @@ static int send_named(const struct iaprof_host *host, uint64_t begin, const uint
 			       .address_space = IAPROF_ADDRESS_KERNEL,
 			       .device = 1,
 			       .reason_count = 1,
+			       .array_offset = IAPROF_ARRAY_OFFSET(struct iaprof_record_stall_sample),
 			       .pid = (uint32_t)getpid() },
 		     .count = numbers[2],
 		     .details = { .size = sizeof sample.details,
@@ -247,6 +249,12 @@ static int stop(const struct iaprof_host *host, void *instance)
 	return 0;
 }
 
+static const struct iaprof_source_operations operations = {
+	.size = sizeof operations,
+	.start = start,
+	.stop = stop,
+};
+
 static const struct iaprof_plugin plugin = {
 	IAPROF_PLUGIN_VERSIONS,
 	IAPROF_PLUGIN_OPTIONS(options),
@@ -255,7 +263,6 @@ static const struct iaprof_plugin plugin = {
 	.name = "scripted",
 	.description = "records of a script",
 	.instance_size = sizeof(struct source),
-	.start = start,
-	.stop = stop,
+	.source = &operations,
 };
 IAPROF_REGISTER_PLUGIN(plugin)

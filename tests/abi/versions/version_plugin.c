@@ -126,17 +126,23 @@ static const struct iaprof_plugin known = {
 	.description = "structs of other sizes",
 	.option_count = 1,
 	.instance_size = sizeof(struct instance),
-#if defined(SOURCE)
-	.kind = IAPROF_PLUGIN_SOURCE,
-	.start = start,
-	.stop = stop,
-#else
-	.kind = IAPROF_PLUGIN_SINK,
-	.extension = "txt",
-	.profile = profile,
-	.finish = finish,
-#endif
 };
+
+#if defined(SOURCE)
+#define OPERATIONS_SIZE SIZE_OF(iaprof_source_operations, prepare)
+static const struct iaprof_source_operations operations = { .size = (uint32_t)OPERATIONS_SIZE,
+							    .start = start,
+							    .stop = stop };
+#define KIND IAPROF_PLUGIN_SOURCE
+#define MEMBER source
+#else
+#define OPERATIONS_SIZE SIZE_OF(iaprof_sink_operations, prepare)
+static const struct iaprof_sink_operations operations = {
+	.size = (uint32_t)OPERATIONS_SIZE, .extension = "txt", .profile = profile, .finish = finish
+};
+#define KIND IAPROF_PLUGIN_SINK
+#define MEMBER sink
+#endif
 
 IAPROF_EXPORT const struct iaprof_plugin *iaprof_plugin_register(void);
 const struct iaprof_plugin *iaprof_plugin_register(void)
@@ -144,7 +150,9 @@ const struct iaprof_plugin *iaprof_plugin_register(void)
 	static const struct iaprof_plugin *resized;
 	if (!resized) {
 		struct iaprof_plugin plugin = known;
-		plugin.size = (uint32_t)SIZE_OF(iaprof_plugin, machine);
+		plugin.kind = KIND;
+		plugin.MEMBER = resize(&operations, sizeof operations, operations.size);
+		plugin.size = (uint32_t)SIZE_OF(iaprof_plugin, configure);
 		plugin.option_size = (uint32_t)SIZE_OF(iaprof_option, alias);
 		plugin.options = resize(&option, sizeof option, plugin.option_size);
 		resized = resize(&plugin, sizeof plugin, plugin.size);
