@@ -34,7 +34,7 @@ struct plugin {
 	struct plugin_operations operations;
 	struct option_table options;
 	char *path;
-	bool is_foreign;     /* not installed with iaprof */
+	bool is_foreign;     /* not built with iaprof */
 	bool has_no_code;    /* only its description is known, see plugin_description.h */
 	struct arena memory; /* of such a description */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the description of a plugin that is not installed with iaprof in a process of its own, so that its constructors
+ * Reads the description of a plugin that was not built with iaprof in a process of its own, so that its constructors
  * cannot crash, block or end iaprof. The process is iaprof itself under another name.
  */
 #pragma once

@@ -200,9 +200,16 @@ static bool is_in_folder(const char *path, const char *folder, bool is_below)
 	return is_below ? slash && !strchr(slash + 1, '/') : !slash;
 }
 
-/* Returns whether a plugin file, a real path, is one of those installed with iaprof, or of the build tree. */
-static bool is_installed(const char *path)
+/*
+ * Returns whether a plugin file, a real path, was built with iaprof: its name is one of the build's, and it lies where
+ * iaprof is installed, or in the build tree. Other packages install plugins into the same folder.
+ */
+static bool is_built_with_iaprof(const char *path)
 {
+	CLEANUP_FREE char *name = plugin_name_of_file(path);
+	CLEANUP_FREE char *entry = name ? format_new(" %s ", name) : NULL;
+	if (!entry || !strstr(BUILT_PLUGINS, entry))
+		return false;
 	CLEANUP_FREE char *program = program_folder();
 	CLEANUP_FREE char *meson = program ? format_new("%s/meson-info", program) : NULL;
 	if (meson && !access(meson, F_OK)) {
@@ -223,7 +230,7 @@ static struct plugin *load_entry(struct registry_entry *entry, struct error *err
 		return NULL;
 	}
 	CLEANUP_FREE char *path = realpath(entry->path, NULL);
-	bool is_foreign = entry->is_read_apart && path && !is_installed(path);
+	bool is_foreign = entry->is_read_apart && path && !is_built_with_iaprof(path);
 	entry->plugin = is_foreign ? plugin_description_read(entry->path, error) : plugin_load(entry->path, error);
 	if (entry->plugin)
 		entry->plugin->is_foreign = is_foreign;

@@ -24,7 +24,7 @@ struct registry_entry {
 struct registry {
 	ARRAY(struct registry_entry) entries; /* sorted by name */
 	/*
-	 * Plugins that are not installed with iaprof are foreign (struct plugin): their descriptions are read as in
+	 * Plugins that were not built with iaprof are foreign (struct plugin): their descriptions are read as in
 	 * plugin_description.h. Without it no plugin is foreign.
 	 */
 	bool reads_apart;

@@ -39,7 +39,7 @@ static struct configured_decoder *add_without_instance(struct decoders *decoders
 }
 
 /*
- * Checks the settings of a decoder that is not installed with iaprof, in a process of its own. If that ends too early,
+ * Checks the settings of a decoder that was not built with iaprof, in a process of its own. If that ends too early,
  * the run has failed, and continues without the decoder.
  */
 static int add_foreign(struct decoders *decoders, struct plugin *plugin, const struct instance_configuration *wanted,

@@ -116,7 +116,8 @@ static const struct plugin *next_plugin(const struct setup *setup, uint32_t kind
 {
 	while (*position < registry_count(setup->registry)) {
 		const struct plugin *plugin = registry_load(setup->registry, (*position)++, &(struct error){ 0 });
-		if (plugin && plugin->description.kind == kind && plugin->description.flags & flag)
+		if (plugin && !plugin->is_foreign && plugin->description.kind == kind &&
+		    plugin->description.flags & flag)
 			return plugin;
 	}
 	return NULL;

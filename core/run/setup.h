@@ -12,7 +12,7 @@ struct setup {
 	const struct configuration *configuration;
 	struct registry *registry;
 	struct instance_services *services;
-	struct plugin *report; /* writes what ends a run: see run_report.c; NULL: not installed with iaprof */
+	struct plugin *report; /* writes what ends a run: see run_report.c; NULL: not built with iaprof */
 	struct code_rules *rules;
 	bool sources_by_probe; /* the user named none: sources whose probe fails are skipped */
 	bool has_table;        /* no sink named and standard output is a terminal: also print the top table */

@@ -44,7 +44,7 @@
  * Callbacks that return int return 0, or a negative errno after calling host->fail(). A callback that fails is not
  * called again; destroy() still is. stop() is called for each source whose prepare() succeeded, started or not. A
  * fatal signal or exit() in a callback ends the run at once with a line that names the plugin and the callback; a
- * source or sink that is not installed with iaprof has a process of its own by default, and only it ends
+ * source or sink that was not built with iaprof has a process of its own by default, and only it ends
  * (iaprof-plugin(7), Isolation).
  *
  * A source that fails after start(), in a callback or because emit() refused a malformed record, is ended, and the run
@@ -94,7 +94,8 @@ enum iaprof_plugin_flag {
 	 */
 	IAPROF_PLUGIN_DIFFERENCES = 1u << 7,
 	/* Sink: used when the user names no sink. If several plugins set this flag (or one of the next two), the first
-	   by name is used. */
+	   by name is used. Of a plugin that was not built with iaprof, this flag and the other DEFAULT flags have no
+	   effect: it is used when the user names it. */
 	IAPROF_PLUGIN_DEFAULT = 1u << 8,
 	/* Sink: replaces that default when a file is replayed and no output is named; the output is named after the
 	   file, with the sink's extension. */
@@ -103,7 +104,7 @@ enum iaprof_plugin_flag {
 	   format of iaprof's own sinks: see iaprof(1). */
 	IAPROF_PLUGIN_DEFAULT_OF_EXTENSION = 1u << 10,
 	/* Source: reads the files of --replay and --diff; its option file names one. Sink: writes the file of --record.
-	   If several plugins of a kind set this flag, the first by name is used. */
+	   If several plugins of a kind set this flag, the first by name is used, of those built with iaprof. */
 	IAPROF_PLUGIN_CAPTURES = 1u << 11,
 	/* Source: records only the processes of struct iaprof_target, with IAPROF_TARGET_CHILDREN and
 	   IAPROF_SCOPE_CGROUP. The user is warned of sources without this flag. */

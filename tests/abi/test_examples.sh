@@ -59,6 +59,37 @@ else
   skip "the source in Rust runs" "no rustc here"
 fi
 
+# A plugin in the plugin folder is not trusted because it lies there: one that crashes ends alone.
+# shellcheck disable=SC2317 # called by try
+crash_ends_one_plugin() {
+  cc -O1 -std=gnu17 -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -I"$source/include" -I"$source/lib" \
+    -o "$plugin_folder/iaprof-failing-source.so" "$source/tests/cli/failing_source.c"
+  status=0
+  "$prefix/bin/iaprof" -q -d 300ms -s uptime -s failing-source:in=timer,ends=segv \
+    -k "csv:rows=events,output=$folder/crash.csv" 2>"$folder/messages" || status=$?
+  rm "$plugin_folder/iaprof-failing-source.so"
+  cat "$folder/messages"
+  [ "$status" -eq 1 ] && grep -q uptime "$folder/crash.csv" &&
+    grep -qx 'iaprof: source failing-source: crashed with SIGSEGV in callback timer' "$folder/messages"
+}
+try "an installed plugin that crashes ends alone" crash_ends_one_plugin
+
+# A sink that declares itself the default is used by name only.
+# shellcheck disable=SC2317 # called by try
+default_stays() {
+  sed 's/"hottest"/"a-default"/; s/\.kind = IAPROF_PLUGIN_SINK,/& .flags = IAPROF_PLUGIN_DEFAULT,/' \
+    "$source/examples/iaprof-hottest.c" >"$folder/a-default.c"
+  cc -O1 -std=gnu17 -fPIC -shared -fvisibility=hidden -I"$source/include" \
+    -o "$plugin_folder/iaprof-a-default.so" "$folder/a-default.c"
+  printf 'program;main 7\n' >"$folder/default.folded"
+  "$prefix/bin/iaprof" -q --replay "$folder/default.folded" -o "$folder/default.out"
+  "$prefix/bin/iaprof" -q --replay "$folder/default.folded" -k "a-default:output=$folder/named.out"
+  rm "$plugin_folder/iaprof-a-default.so"
+  cat "$folder/default.out" "$folder/named.out"
+  [ "$(cat "$folder/default.out")" = 'program;main 7' ] && [ "$(cat "$folder/named.out")" != 'program;main 7' ]
+}
+try "an installed sink does not become the default" default_stays
+
 # What iaprof-new-plugin writes is built and tested with the commands that it prints.
 # shellcheck disable=SC2317 # called by try
 new_plugin() {
