@@ -94,7 +94,8 @@ static int finish(const struct iaprof_host *host, void *instance)
 	(void)instance;
 	return 0;
 }
-#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE)
+#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE) ||         \
+	defined(FAULT_EMPTY) || defined(FAULT_HUGE) || defined(FAULT_MNEMONIC) || defined(FAULT_CLOSE)
 /* Decoders that look beyond the code, that claim more of it than there is, and that find producers outside of it. */
 static int code_open(const struct iaprof_host *host, void *instance, const struct iaprof_code *description, void **code)
 {
@@ -112,6 +113,9 @@ static void code_close(const struct iaprof_host *host, void *instance, void *cod
 	(void)host;
 	(void)instance;
 	free(code);
+#ifdef FAULT_CLOSE
+	pause();
+#endif
 }
 static int code_decode(const struct iaprof_host *host, void *instance, void *code, uint64_t offset,
 		       struct iaprof_code_instruction *instruction)
@@ -127,6 +131,12 @@ static int code_decode(const struct iaprof_host *host, void *instance, void *cod
 	instruction->size += ((const volatile unsigned char *)opened->bytes)[offset + 8] & 0;
 #elif defined(FAULT_OVERSIZE)
 	instruction->size = 16;
+#elif defined(FAULT_EMPTY)
+	instruction->size = 0;
+#elif defined(FAULT_HUGE)
+	instruction->size = UINT32_MAX;
+#elif defined(FAULT_MNEMONIC)
+	instruction->mnemonic = (const char *)8;
 #endif
 	return 0;
 }
@@ -221,6 +231,14 @@ static int send_device(const struct iaprof_host *host, uint64_t time)
 #endif
 #ifdef FAULT_FLAGS
 	reason.flags = 2;
+#endif
+#ifdef FAULT_DETAILS
+	stall.details.kernel = 1; /* the address is absolute */
+#endif
+#ifdef FAULT_ADVANCED
+	launch.header.time = time - 1;
+	if (host->advance(host, launch.header.time))
+		return -EIO;
 #endif
 #ifdef FAULT_NO_DEVICE
 	stall.sample.device = 2;
@@ -362,7 +380,8 @@ static const struct iaprof_sink_operations operations = {
 	.finish = finish,
 };
 #define OPERATIONS .kind = IAPROF_PLUGIN_SINK, .sink = &operations
-#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE)
+#elif defined(FAULT_OVERREAD) || defined(FAULT_OVERSIZE) || defined(FAULT_PRODUCER) || defined(FAULT_IMAGE) ||         \
+	defined(FAULT_EMPTY) || defined(FAULT_HUGE) || defined(FAULT_MNEMONIC) || defined(FAULT_CLOSE)
 static const struct iaprof_decoder_operations operations = {
 	.size = sizeof operations,
 	.machine = 1,
@@ -400,8 +419,10 @@ static const struct iaprof_source_operations operations = {
 #endif
 
 __attribute__((unused)) static const struct iaprof_plugin plugin = {
-#ifdef FAULT_ABI
+#if defined(FAULT_ABI)
 	.abi_version = IAPROF_ABI_VERSION + 1,
+#elif defined(FAULT_EARLIER)
+	.abi_version = IAPROF_ABI_VERSION_OLDEST - 1,
 #else
 	.abi_version = IAPROF_ABI_VERSION,
 #endif

@@ -17,7 +17,7 @@ for plugin in "$folder"/iaprof-faulty-*.so; do
   fault=${fault%.so}
   # A plugin that hangs: one check takes 10 s, here less, and the others are skipped.
   multiplier=1
-  [ "$fault" != hang ] || multiplier=0.3
+  case $fault in hang | close) multiplier=0.3 ;; esac
   {
     CK_TIMEOUT_MULTIPLIER=$multiplier "$plugin_check" "$plugin" >"$reports/$fault" 2>&1
     echo "# exit status $?" >>"$reports/$fault"
@@ -58,7 +58,7 @@ finds leak "destroy() after prepare()" "a whole run"
 finds ignored-write "cannot be written is an error"
 finds left-open "an empty profile is written" "unknown records are written"
 finds unopened "an empty profile is written" "unknown records are written"
-for fault in overread oversize producer; do
+for fault in overread oversize producer empty huge mnemonic close; do
   finds $fault "any code is decoded or refused"
 done
 finds image "any image is read or refused"
@@ -78,6 +78,13 @@ finds outside "code that it has announced"
 finds loaded-later "code that it has announced"
 finds progress "how far it has come"
 finds late-launch "how far it has come"
+finds advanced "how far it has come"
+finds array "where their arrays begin"
+finds details "agree with their address space"
+for fault in abi earlier schema plugin-flags operations; do
+  ! "$plugin_check" "$folder/iaprof-faulty-$fault.so" >"$report" 2>&1 && [ "$(tail -1 "$reports/$fault")" = '# exit status 1' ]
+  result $? "$fault: refused" "$report"
+done
 finds hang "destroy() after prepare()"
 [ "$(grep -c 'SKIP an earlier check took too long' "$report")" -ge 5 ]
 result $? "hang: the checks after it are skipped" "$report"

@@ -11,8 +11,9 @@
 #include "record_rules.h"
 
 /* The rules are applied to the records of one run; further checks report what was found. */
-static record_rule *const rules[] = { rule_types, rule_enums, rule_declared, rule_code, rule_progress };
-enum { RULE_TYPES, RULE_ENUMS, RULE_DECLARED, RULE_CODE, RULE_PROGRESS, RULE_COUNT };
+static record_rule *const rules[] = { rule_types,    rule_enums,  rule_declared, rule_code,
+				      rule_progress, rule_arrays, rule_details };
+enum { RULE_TYPES, RULE_ENUMS, RULE_DECLARED, RULE_CODE, RULE_PROGRESS, RULE_ARRAYS, RULE_DETAILS, RULE_COUNT };
 
 static int findings_file(void)
 {
@@ -167,6 +168,18 @@ START_TEST(progress_is_stated)
 }
 END_TEST
 
+START_TEST(arrays_have_an_offset)
+{
+	expect_rule(RULE_ARRAYS);
+}
+END_TEST
+
+START_TEST(details_agree)
+{
+	expect_rule(RULE_DETAILS);
+}
+END_TEST
+
 void checks_add_records(struct check_list *checks, uint32_t flags)
 {
 	check_add(checks, "its records are well formed, of the time of the run, and use ids that the host returned",
@@ -179,4 +192,6 @@ void checks_add_records(struct check_list *checks, uint32_t flags)
 		  ids_are_declared);
 	check_add(checks, "its stall samples lie in code that it has announced", samples_have_code);
 	check_add(checks, "it states how far it has come with its code and launches", progress_is_stated);
+	check_add(checks, "its records state where their arrays begin", arrays_have_an_offset);
+	check_add(checks, "the details of its stall samples agree with their address space", details_agree);
 }

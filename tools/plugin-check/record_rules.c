@@ -248,8 +248,53 @@ void rule_progress(const struct test_host *host, struct finding *finding)
 			       "a %s record is %" PRIu64 " ns older than the time to which its source had advanced: "
 			       "samples were attributed without it",
 			       record_type_name(record->type), progress - record->time);
+		if (record->time == progress && stated_by == IAPROF_RECORD_PROGRESS)
+			report(finding,
+			       "a %s record has the time to which its source had advanced, which states that all "
+			       "records up to that time were sent: samples were attributed without it",
+			       record_type_name(record->type));
 	}
 	if (progress < last)
 		report(finding, "host->advance() is not called after its last code or launch: stall samples wait for "
 				"up to two seconds");
+}
+
+void rule_arrays(const struct test_host *host, struct finding *finding)
+{
+	for (const struct iaprof_record *record = NULL; (record = test_host_next(host, record, 0));) {
+		uint8_t offset = record->type == IAPROF_RECORD_STALL_SAMPLE
+					 ? ((const struct iaprof_record_stall_sample *)record)->array_offset
+				 : record->type == IAPROF_RECORD_HISTOGRAM
+					 ? ((const struct iaprof_record_histogram *)record)->array_offset
+					 : UINT8_MAX;
+		if (!offset)
+			report(finding,
+			       "a %s record has array_offset 0: its array moves when the struct grows (set "
+			       "IAPROF_ARRAY_OFFSET())",
+			       record_type_name(record->type));
+	}
+}
+
+void rule_details(const struct test_host *host, struct finding *finding)
+{
+	for (const struct iaprof_record *record = NULL;
+	     (record = test_host_next(host, record, IAPROF_RECORD_STALL_SAMPLE));) {
+		const struct iaprof_record_stall_sample *sample = (const void *)record;
+		const struct iaprof_record_stall_details *details = iaprof_record_stall_sample_details(sample);
+		bool is_in_kernel = sample->address_space == IAPROF_ADDRESS_KERNEL;
+		uint32_t kernel = details ? details->kernel : 0;
+		if (is_in_kernel && !kernel)
+			report(finding, "a STALL_SAMPLE record with IAPROF_ADDRESS_KERNEL names no kernel in its "
+					"details: iaprof drops it");
+		if (!is_in_kernel && kernel)
+			report(finding,
+			       "a STALL_SAMPLE record names kernel %u in its details, but its address is not one of "
+			       "IAPROF_ADDRESS_KERNEL: iaprof drops it",
+			       kernel);
+		if (details && details->correlation && !sample->pid)
+			report(finding,
+			       "a STALL_SAMPLE record names launch %" PRIu64
+			       ", but no process: the launch is not found",
+			       details->correlation);
+	}
 }

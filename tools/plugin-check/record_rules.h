@@ -16,3 +16,5 @@ record_rule rule_enums;    /* members with a value of an enum have one that the 
 record_rule rule_declared; /* ids of the source are declared before they are used */
 record_rule rule_code;     /* stall samples lie in code that the source has announced */
 record_rule rule_progress; /* a source of launches states how far it has come */
+record_rule rule_arrays;   /* records state where their arrays begin */
+record_rule rule_details;  /* details of stall samples agree with their address space */
