@@ -96,7 +96,7 @@ void help_write(const struct help_alias *aliases, size_t count, FILE *file)
 static void write_common_key(const struct iaprof_plugin *plugin, FILE *file)
 {
 	if (plugin->kind == IAPROF_PLUGIN_SOURCE && !(plugin->flags & IAPROF_PLUGIN_REPLAYS))
-		fputs("\nEvery source also has the key isolate (yes|no), see iaprof(1).\n", file);
+		fputs("\nEvery source also has the keys isolate and optional (yes|no), see iaprof(1).\n", file);
 }
 
 static void write_usage(const struct iaprof_plugin *plugin, const char *kind, FILE *file)

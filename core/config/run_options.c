@@ -34,8 +34,8 @@ const struct run_option run_options[] = {
 	{ "duration", "TIME", "Stop after TIME.", KEY(duration, DURATION, .minimum = MILLISECOND, .maximum = YEAR),
 	  .group = GROUP_TARGET, .letter = 'd' },
 	{ "source", "NAME[:KEY=VALUE[,KEY=VALUE]...]",
-	  "Collect with this source. May be repeated. Default: every source that can run here. Key isolate=yes|no: in "
-	  "a process of its own (default yes, no for installed plugins).",
+	  "Collect with this source. May be repeated. Default: every source that can run here. Keys isolate=yes|no: in "
+	  "a process of its own (default yes, no for plugins of iaprof); optional=yes: continue without it.",
 	  .group = GROUP_TARGET, .letter = 's', .action = OPTION_SOURCE },
 	/* Must be less than the 30 s for which device code can be looked up (correlator/device_code.c). */
 	{ "hold", "TIME", "Longest time that device samples wait for their code and launch.",

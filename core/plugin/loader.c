@@ -200,12 +200,14 @@ static struct option_table options_of(const struct iaprof_plugin *description)
 
 int plugin_check_options(const struct iaprof_plugin *description, struct error *error)
 {
-	static const char *const reserved[] = { "isolate", "output" };
+	static const char *const keys[][2] = { [IAPROF_PLUGIN_SOURCE] = { "isolate", "optional" },
+					       [IAPROF_PLUGIN_SINK] = { "isolate", "output" },
+					       [IAPROF_PLUGIN_DECODER] = { "isolate", NULL } };
+	const char *const *reserved = keys[description->kind];
 	const struct option_table options = options_of(description);
-	size_t count = description->kind == IAPROF_PLUGIN_SINK ? 2 : 1; /* only sinks have an output */
 	struct iaprof_option option;
 	int result = option_table_check(&options, description->instance_size, error);
-	for (size_t i = 0; !result && i < count; i++)
+	for (size_t i = 0; !result && i < 2 && reserved[i]; i++)
 		if (option_table_find(&options, reserved[i], &option))
 			result = error_set(error, EINVAL,
 					   "option '%s' is reserved: iaprof adds it to every %s (rename it)",

@@ -32,12 +32,21 @@ static int set_isolate(struct instance *instance, const char *value, struct erro
 	return 0;
 }
 
+/* Key optional of every source. */
+static int set_optional(struct instance *instance, const char *value, struct error *error)
+{
+	if (value_parse_bool(value, &instance->is_optional))
+		return error_set(error, EINVAL, "optional=%s: expected yes or no", value_excerpt(value).text);
+	return 0;
+}
+
 static int store_settings(struct instance *instance, const struct instance_configuration *configuration,
 			  struct error *error)
 {
 	const struct option_table *options = &instance->plugin->options;
 	bool has_output = instance->plugin->description.kind == IAPROF_PLUGIN_SINK &&
 			  !(instance->plugin->description.flags & IAPROF_PLUGIN_NO_OUTPUT);
+	bool is_source = instance->plugin->description.kind == IAPROF_PLUGIN_SOURCE;
 	int result = option_table_set_defaults(options, instance->memory, error);
 	for (size_t i = 0; !result && i < configuration->settings.count; i++) {
 		const struct setting *setting = &configuration->settings.items[i];
@@ -47,6 +56,8 @@ static int store_settings(struct instance *instance, const struct instance_confi
 			result = output_target_set(&instance->output, setting->value, error);
 		else if (!strcmp(setting->key, "isolate"))
 			result = set_isolate(instance, setting->value, error);
+		else if (is_source && !strcmp(setting->key, "optional"))
+			result = set_optional(instance, setting->value, error);
 		else if (has_output && !option_table_find(options, setting->key, &option))
 			result = option_table_refuse_key(options, setting->key, "output", error);
 		else

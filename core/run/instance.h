@@ -103,6 +103,8 @@ struct instance {
 	bool offline;                      /* as host->offline() */
 	uint64_t callback_cost;            /* CPU time of its callbacks of the loop, ns */
 	uint32_t longest_stride;           /* the largest argument of host->sample_stride(); 0: not called */
+	bool is_optional;                  /* sources, key optional: the run continues if it cannot be started */
+	bool is_missing;                   /* prepare() or start() failed; the run continues without it */
 	bool left_out;                     /* cannot run on this machine; the run continues without it */
 	bool has_company;                /* requested by the user, or by a source that has company: see setup_probe.c */
 	atomic_int stopping;             /* for its thread() */

@@ -2,6 +2,7 @@
 /* What follows from the configuration of a run and from its instances: see run_state.h. */
 #include <string.h>
 
+#include "base/log.h"
 #include "run/run_state.h"
 
 /* Default interval of --continuous. */
@@ -83,7 +84,7 @@ uint64_t run_choose_interval(const struct run *run)
 static bool all_are_dead(struct instance *const *instances, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (!instance_is_dead(instances[i]))
+		if (!instance_is_dead(instances[i]) && !instances[i]->is_missing)
 			return false;
 	return true;
 }
@@ -93,6 +94,34 @@ bool run_has_nothing_left(const struct run *run)
 	const struct setup *setup = &run->setup;
 	return all_are_dead(setup->sources.items, setup->sources.count) ||
 	       (setup->sinks.count && all_are_dead(setup->sinks.items, setup->sinks.count));
+}
+
+/* Returns whether the user relies on a source: it was named, and not as optional. */
+static bool is_required(const struct run *run, const struct instance *source)
+{
+	return !source->is_optional && !source->brought_by && !run->setup.sources_by_probe;
+}
+
+int run_source_result(struct run *run, struct instance *source, int result, struct error *error)
+{
+	if (!result || instance_is_dead(source))
+		return run_result_of(run, source, result);
+	if (is_required(run, source))
+		return result;
+	source->is_missing = true;
+	if (run_has_nothing_left(run))
+		return result;
+	if (source->is_optional)
+		log_message(IAPROF_LOG_WARNING, "%s (the run continues without this optional source)", error->text);
+	else
+		run_show(run, error);
+	/* It was shown. */
+	pthread_mutex_lock(&source->lock);
+	source->error = (struct error){ 0 };
+	pthread_mutex_unlock(&source->lock);
+	*error = (struct error){ 0 };
+	instance_end_early(source);
+	return 0;
 }
 
 int run_result_of(const struct run *run, const struct instance *instance, int result)

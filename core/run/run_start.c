@@ -18,12 +18,24 @@
 /* Interval at which process events are read and the status line is updated. */
 #define TICK NANOSECONDS_PER_SECOND
 
-static int prepare(struct run *run, struct instance *const *instances, size_t count, struct error *error)
+static int prepare_sinks(struct run *run, struct error *error)
 {
 	int result = 0;
-	for (size_t i = 0; !result && i < count; i++) {
-		result = run_result_of(run, instances[i], instance_prepare(instances[i], error));
-		run_budget_note_programs(run, instances[i]);
+	for (size_t i = 0; !result && i < run->setup.sinks.count; i++) {
+		struct instance *sink = run->setup.sinks.items[i];
+		result = run_result_of(run, sink, instance_prepare(sink, error));
+		run_budget_note_programs(run, sink);
+	}
+	return result;
+}
+
+static int prepare_sources(struct run *run, struct error *error)
+{
+	int result = 0;
+	for (size_t i = 0; !result && i < run->setup.sources.count; i++) {
+		struct instance *source = run->setup.sources.items[i];
+		result = run_source_result(run, source, instance_prepare(source, error), error);
+		run_budget_note_programs(run, source);
 	}
 	return result;
 }
@@ -50,11 +62,11 @@ int run_prepare(struct run *run, struct error *error)
 	if (!result && run->engine && run_needs_processes(run))
 		result = run->functions->open(run->engine, error);
 	if (!result)
-		result = prepare(run, run->setup.sinks.items, run->setup.sinks.count, error);
+		result = prepare_sinks(run, error);
 	send_source_names(run);
 	run_budget_open(run);
 	if (!result)
-		result = prepare(run, run->setup.sources.items, run->setup.sources.count, error);
+		result = prepare_sources(run, error);
 	if (!result)
 		capabilities_reduce();
 	return result;
@@ -193,9 +205,11 @@ int run_start(struct run *run, struct error *error)
 	int result = run_start_sinks(run, error);
 	if (!result)
 		result = run_begin(run, false, error);
-	for (size_t i = 0; !result && i < run->setup.sources.count; i++)
-		result = run_result_of(run, run->setup.sources.items[i],
-				       instance_start(run->setup.sources.items[i], error));
+	for (size_t i = 0; !result && i < run->setup.sources.count; i++) {
+		struct instance *source = run->setup.sources.items[i];
+		if (!source->is_missing)
+			result = run_source_result(run, source, instance_start(source, error), error);
+	}
 	if (!result && run->engine)
 		result = run->functions->scan(run->engine, error);
 	if (!result && !run->setup.replays)

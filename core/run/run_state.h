@@ -179,6 +179,11 @@ bool run_has_nothing_left(const struct run *run);
  * unless nothing else is left.
  */
 int run_result_of(const struct run *run, const struct instance *instance, int result);
+/*
+ * The same for prepare() and start() of a source, with the error of a result that is not 0: the run also continues
+ * without a source that failed if the user did not name it, or named it as optional. Prints the error then.
+ */
+int run_source_result(struct run *run, struct instance *source, int result, struct error *error);
 
 /* Sends a SYNC record: all process events before it were sent. */
 void run_synchronize(struct run *run);

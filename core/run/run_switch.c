@@ -120,14 +120,15 @@ static const struct instance *find_predecessor(const struct run *earlier, const 
 	return of_plugin;
 }
 
-static int start_sources(const struct run *earlier, const struct run *next, struct gaps *gaps, struct error *error)
+static int start_sources(const struct run *earlier, struct run *next, struct gaps *gaps, struct error *error)
 {
 	int result = 0;
 	for (size_t i = 0; !result && i < next->setup.sources.count; i++) {
 		struct instance *source = next->setup.sources.items[i];
 		const struct instance *before = find_predecessor(earlier, source);
-		result = run_result_of(next, source, instance_start(source, error));
-		if (before && !result)
+		if (!source->is_missing)
+			result = run_source_result(next, source, instance_start(source, error), error);
+		if (before && source->started)
 			add_gap(gaps, source, before->stopped_at);
 	}
 	return result;

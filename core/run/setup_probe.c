@@ -96,7 +96,10 @@ int setup_probe(struct setup *setup, const struct setup_observer *observer, stru
 			continue;
 		if (!first.text[0])
 			first = failure;
-		if (!setup->sources_by_probe)
+		if (source->is_optional)
+			log_message(IAPROF_LOG_WARNING, "%s (the run continues without this optional source)",
+				    failure.text);
+		else if (!setup->sources_by_probe)
 			result = -ENODEV;
 	}
 	remove_left_out(setup);

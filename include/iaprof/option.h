@@ -41,7 +41,7 @@ enum iaprof_option_flag {
 /* One row of the table. A plugin's table is a const array; its length is option_count, at most 256. */
 struct iaprof_option {
 	/* Lower-case letters, digits, '-', at most 63, unique: "frequency". Reserved for keys that the core adds to
-	   each instance: "isolate"; in sinks also "output". */
+	   each instance: "isolate"; in sources also "optional", in sinks "output". */
 	const char *name;
 	uint32_t type;             /* enum iaprof_option_type */
 	uint32_t flags;            /* enum iaprof_option_flag */

@@ -49,7 +49,7 @@
  *
  * A source that fails after start(), in a callback or because emit() refused a malformed record, is ended, and the run
  * continues with the others: its exit status is 1, and a LOST record of the source ("records: the plugin ended early",
- * count not known) has the time. prepare() and start() that return an error end the run, see there.
+ * count not known) has the time. Errors of prepare() and start() can end the run, see there.
  */
 #ifndef IAPROF_PLUGIN_H
 #define IAPROF_PLUGIN_H
@@ -160,11 +160,12 @@ struct iaprof_source_operations {
 	uint32_t size; /* sizeof(struct iaprof_source_operations) */
 	uint32_t pad;
 	/*
-	 * Mandatory. An error of start() or prepare() ends the run before anything is recorded, with exit status 1: the
-	 * user asked for data that cannot be collected, and a profile without it would hide that. Hardware that this
-	 * machine does not have is reported by probe(): the run continues without a source that the user did not name.
-	 * A crash or hang of an isolated plugin is a defect rather than an answer: the run continues without the
-	 * plugin, as after any other callback.
+	 * Mandatory. An error of start() or prepare() ends the run before anything is recorded and before the command
+	 * runs, with exit status 1, if the user named this source: a profile without the data would hide that it is
+	 * missing. The run continues without a source that the user did not name, and has exit status 1 at its end, or
+	 * that was named with optional=yes. Hardware that this machine does not have is reported by probe(). A crash or
+	 * hang of an isolated plugin is a defect rather than an answer: the run continues without the plugin, as after
+	 * any other callback.
 	 */
 	int (*start)(const struct iaprof_host *host, void *instance);
 	/* Mandatory. Returns within 0.5 s: an isolated source has a quarter of --finish-within if there are others. */

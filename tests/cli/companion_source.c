@@ -16,6 +16,8 @@
 #define FLAGS 0
 #endif
 
+/* A companion fails to start with this level. */
+#define LEVEL_FAILS 44
 /* A companion's probe fails above this level, and its largest level is smaller than that of who brings it in. */
 #define LEVEL_HERE 50
 #ifdef BRINGS
@@ -85,6 +87,8 @@ static int start(const struct iaprof_host *host, void *instance)
 #ifdef BRINGS
 	host->log(host, IAPROF_LOG_WARNING, "level %lu", (unsigned long)source->level);
 #else
+	if (source->level == LEVEL_FAILS)
+		return host->fail(host, EBUSY, "the device is busy");
 	host->log(host, IAPROF_LOG_WARNING, "level %lu, kind %lu", (unsigned long)source->level,
 		  (unsigned long)source->kind);
 #endif

@@ -4,7 +4,7 @@
 import os
 import shutil
 
-from harness import COMPLETE, NOTHING, PLUGINS, PROGRAM, USAGE, case, equal, iaprof, main, require, write
+from harness import COMPLETE, FAILED, NOTHING, PLUGINS, PROGRAM, USAGE, case, equal, iaprof, main, require, write
 
 BRINGING, BROUGHT, FOLDED = 'bringing-source', 'brought-source', 'folded'
 
@@ -79,6 +79,17 @@ def left_out():
     equal(checked('-s', f'{BRINGING}:level=55'),
           [f'source {BRINGING}: ready', f'source {BROUGHT} (with {BRINGING}): cannot run here',
            f'  source {BROUGHT}: no device: plug one in'])
+
+
+@case('a companion that fails to start ends alone, with status 1; one that the user named ends the run')
+def fails_to_start():
+    failure = f'iaprof: source {BROUGHT}: the device is busy'
+    for arguments, level in (['-s', f'{BRINGING}:level=44'], 44), (['-s', f'{BRINGING}', '-s', f'{BROUGHT}:level=44'], 1):
+        outcome = iaprof('-q', *arguments, '-o', 'out', program=tree(BRINGING, BROUGHT, FOLDED))
+        equal((outcome.status, outcome.err.splitlines(), os.path.exists('out')), (FAILED, [failure], level == 44), arguments)
+        if level == 44:
+            os.unlink('out')
+        shutil.rmtree('tree')
 
 
 @case('a companion that the user named has to run, and --check reports one whose source cannot run')

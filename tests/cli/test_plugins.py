@@ -16,8 +16,12 @@ NOBODY = 65534
 # Plugins that are refused before anything is started, and why.
 REFUSED = {
     'member': r'a source needs stop\(\)',
-    'abi': r'is built for version 4 of the plugin interface, this iaprof has version 3: rebuild',
-    'schema': r'is built for version 2 of the record schema, this iaprof has version 1: rebuild',
+    'abi': r'is built for version 5 of the plugin interface, this iaprof supports up to version 4 \(update iaprof\)',
+    'earlier': r'is built for version 3 of the plugin interface, this iaprof supports version 4 and later \(rebuild it: '
+               r'iaprof-plugin\(7\), Porting\)',
+    'schema': r'is built for version 2 of the record schema, this iaprof supports up to version 1 \(update iaprof\)',
+    'plugin-flags': r'has the unknown flags 0x80000000, which a later version of iaprof defines \(update iaprof\)',
+    'operations': r'its source operations are cut off: 16 bytes, at least [0-9]+',
     'cut': r'its description is cut off: 64 bytes, at least [0-9]+',
     'companion': r'its companions are not up to 16 names of other plugins',
     'null': r'iaprof_plugin_register\(\) returns NULL',
@@ -212,6 +216,28 @@ for place, status in SOURCE_FAILS.items():
 def source_fails_with_command():
     iaprof('-q', '-s', f'{FAILING_SOURCE}:in=start', '-k', 'folded:output=out', '--record', 'run', 'touch',
            'ran').fails(OWN_FAILURE, 'source failing-source: the start fails as requested')
+
+
+@case('an optional source cannot start: a warning, and the run is complete', ['yes', 'no'])
+def optional_source(isolate_choices):
+    for isolate in isolate_choices:
+        for place in 'probe', 'prepare', 'start':
+            for other in [], ['--', 'true']:
+                outcome = iaprof('-s', f'{FAILING_SOURCE}.first:in={place},optional=yes,isolate={isolate}', '-s',
+                                 f'{FAILING_SOURCE}.second:samples=5', '-o', 'out', *other)
+                equal(outcome.status, COMPLETE, outcome.err)
+                require(f'warning: source failing-source.first: the {place} fails as requested (the run continues without this '
+                        'optional source)' in outcome.err, outcome.err)
+                require('sampled program 5\n' in read('out'), read('out'))
+                os.unlink('out')
+
+
+@case('only optional sources, and none can start: the run fails')
+def only_optional_sources():
+    for place, status in ('probe', NOTHING), ('prepare', FAILED), ('start', FAILED):
+        iaprof('-q', '-s', f'{FAILING_SOURCE}:in={place},optional=yes', '-o', 'out').fails(
+            status, f'source failing-source: the {place} fails as requested')
+    iaprof('-s', f'{FAILING_SOURCE}:optional=perhaps', '-o', 'out').fails(USAGE, 'optional=perhaps: expected yes or no')
 
 
 @case('one of two sources fails: the other goes on to its end')

@@ -156,7 +156,7 @@ TEST(describes_a_source)
 			       "       [source:csv]\n"
 			       "       KEY = VALUE\n"
 			       "\n"
-			       "Every source also has the key isolate (yes|no), see iaprof(1).\n"
+			       "Every source also has the keys isolate and optional (yes|no), see iaprof(1).\n"
 			       "\n"
 			       "Keys:\n"
 			       "  rows=TEXT             What a row is. Default: none.\n");

@@ -172,9 +172,12 @@ TEST(sizes_and_tables_are_bounded)
 
 TEST(options_of_iaprof_itself_are_reserved)
 {
-	struct iaprof_option isolate = option, output = option;
+	struct iaprof_option isolate = option, output = option, optional = option;
 	isolate.name = "isolate";
 	output.name = "output";
+	optional.name = "optional";
+	EXPECT(SOURCE, "option 'optional' is reserved", theirs.options = &optional, theirs.option_count = 1);
+	EXPECT(SINK, NULL, theirs.options = &optional, theirs.option_count = 1);
 	EXPECT(SOURCE, "option 'isolate' is reserved", theirs.options = &isolate, theirs.option_count = 1);
 	EXPECT(SINK, "option 'isolate' is reserved", theirs.options = &isolate, theirs.option_count = 1);
 	EXPECT(DECODER, "option 'isolate' is reserved", theirs.options = &isolate, theirs.option_count = 1);
