@@ -17,6 +17,8 @@
  */
 #define BLOCK_CAPACITY ((size_t)128 << 10)
 #define SPARE_BLOCKS_MAX 8
+/* Sources whose queued bytes are counted: as many as a run can have, and the core. Further ones share counts. */
+#define COUNTED_SOURCES 1024
 
 struct bus {
 	pthread_mutex_t lock;
@@ -25,6 +27,9 @@ struct bus {
 	struct block *spare;        /* empty blocks, so that a steady run allocates nothing */
 	unsigned spare_count;
 	size_t size, capacity;
+	size_t queued[COUNTED_SOURCES]; /* bytes, by source number */
+	bool has_sent[COUNTED_SOURCES]; /* since the bus was made */
+	size_t source_count;            /* that have sent records, without the core */
 	bool closed;
 };
 
@@ -181,6 +186,27 @@ static size_t append(struct block *block, const struct iaprof_batch *batch, cons
 	return batch->size;
 }
 
+/*
+ * Returns whether the queue has room for a batch. A source that has queued no more than its share of the capacity
+ * always has: a source that floods the queue costs others nothing. The shares of all sources together are the capacity,
+ * so the queue has at most twice its capacity. Called with the lock held.
+ */
+static bool has_room(const struct bus *bus, uint16_t source, size_t size, unsigned flags)
+{
+	size_t capacity = flags & BUS_RESERVE ? bus->capacity * 2 : bus->capacity;
+	size_t share = capacity / (bus->source_count ? bus->source_count : 1);
+	return bus->size + size <= capacity || bus->queued[source % COUNTED_SOURCES] + size <= share;
+}
+
+static void count_queued(struct bus *bus, uint16_t source, size_t size)
+{
+	size_t position = source % COUNTED_SOURCES;
+	bus->size += size;
+	bus->queued[position] += size;
+	bus->source_count += position && !bus->has_sent[position];
+	bus->has_sent[position] = true;
+}
+
 int bus_emit(struct bus *bus, uint16_t source, const struct iaprof_batch *batch, unsigned flags, struct error *error)
 {
 	return bus_emit_through(bus, NULL, source, batch, flags, error);
@@ -202,14 +228,13 @@ int bus_emit_through(struct bus *bus, struct record_gate *gate, uint16_t source,
 		pthread_cond_wait(&bus->not_full, &bus->lock);
 	struct block *block = NULL;
 	bool was_empty = !bus->first;
-	size_t capacity = flags & BUS_RESERVE ? bus->capacity * 2 : bus->capacity;
-	if (!(flags & (BUS_ALWAYS | BUS_WAIT)) && bus->size + batch->size > capacity)
+	if (!(flags & (BUS_ALWAYS | BUS_WAIT)) && !has_room(bus, source, batch->size, flags))
 		result = -ENOSPC;
 	else if (!(block = block_for(bus, batch->size)))
 		result = -ENOMEM;
-	if (block) {
-		bus->size += gate ? append_taken(block, gate, batch, set, now) : append(block, batch, set);
-	}
+	if (block)
+		count_queued(bus, source,
+			     gate ? append_taken(block, gate, batch, set, now) : append(block, batch, set));
 	pthread_mutex_unlock(&bus->lock);
 	/* After that, or else the collector would wake to wait for the lock. */
 	if (was_empty && block)
@@ -262,6 +287,7 @@ struct block *bus_take(struct bus *bus, uint64_t timeout_ns)
 	struct block *blocks = bus->first;
 	bus->first = bus->last = NULL;
 	bus->size = 0;
+	memset(bus->queued, 0, sizeof bus->queued);
 	pthread_cond_broadcast(&bus->not_full);
 	pthread_mutex_unlock(&bus->lock);
 	return blocks;

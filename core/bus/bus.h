@@ -3,8 +3,8 @@
  * The event bus: a bounded queue of record blocks between the sources (any threads) and the collector (one thread). A
  * batch is validated and copied once, into a block; blocks are then passed on by reference. When the queue is full, a
  * batch is rejected and its records are counted as lost, so that a slow collector never stalls a source; a lossless
- * source waits instead. Definitions are never rejected: their number is bounded by the number of distinct strings and
- * stacks.
+ * source waits instead. Each source has a share of the queue that others cannot fill. Definitions are never rejected:
+ * their number is bounded by the number of distinct strings and stacks.
  */
 #pragma once
 

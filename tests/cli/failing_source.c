@@ -31,8 +31,8 @@ static const char *const record_faults[] = { "right",      "short",     "unalign
 					     "count-zero", "backwards", "no-bytes",  NULL };
 
 /* What it does for ever, or until its thread is stopped; once: overwrites shared memory. */
-enum flood { NO_FLOOD, RECORDS, MESSAGES, MEMORY };
-static const char *const floods[] = { "nothing", "records", "messages", "memory", NULL };
+enum flood { NO_FLOOD, RECORDS, MESSAGES, MEMORY, LOSSES, STRINGS };
+static const char *const floods[] = { "nothing", "records", "messages", "memory", "losses", "strings", NULL };
 
 struct source {
 	const struct iaprof_host *host;
@@ -83,6 +83,12 @@ static void flood(const struct source *source)
 	while (!source->stopping || !__atomic_load_n(source->stopping, __ATOMIC_ACQUIRE))
 		if (source->floods == RECORDS) {
 			send_sample(source, RIGHT);
+		} else if (source->floods == LOSSES) {
+			host->lost(host, "flood", host->clock(host), 1, 0, 0);
+		} else if (source->floods == STRINGS) {
+			char text[32];
+			snprintf(text, sizeof text, "flood %" PRIu64, host->clock(host));
+			host->intern_string(host, text, strlen(text));
 		} else {
 			/* Thousands in a second, with CPU time left for others. */
 			host->log(host, IAPROF_LOG_ERROR, "again");

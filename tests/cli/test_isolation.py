@@ -16,6 +16,7 @@ import processes
 
 FAILING_DECODER = os.path.join(PLUGINS, 'iaprof-failing-decoder.so')
 FAILING_LOAD = os.path.join(PLUGINS, 'iaprof-failing-load.so')
+KNOWN_SOURCE = os.path.join(PLUGINS, 'iaprof-known-source.so')
 WATCHING_SOURCE = os.path.join(PLUGINS, 'iaprof-watching-source.so')
 PLACES = ['configure', 'probe', 'prepare', 'start', 'timer', 'descriptor', 'thread', 'stop', 'finish', 'destroy']
 SINK_PLACES = ['configure', 'prepare', 'start', 'records', 'profile', 'finish', 'destroy']
@@ -188,6 +189,22 @@ def check_stop(folder, *arguments):
           [f'a: callback stop does not return: ended after {time}', f'b: callback stop does not return: ended after {time}',
            f'c: callback finish does not return: ended after {time}'], 'messages')
     return ended
+
+
+@case('a source that floods the queue costs the one beside it nothing')
+def floods_cost_neighbours_nothing():
+    for floods in 'records', 'losses', 'strings':
+        # The order in which the sources are named is that of their turns.
+        for known_first in True, False:
+            sources = [KNOWN_SOURCE, f'{FAILING_SOURCE}:in=thread,floods={floods}'][::1 if known_first else -1]
+            iaprof('-q', *(argument for source in sources for argument in ('-s', source)), '-k', 'csv:output=out', '-d', '1s')
+            values = {row['stack']: int(row['count']) for row in csv.DictReader(read('out').splitlines())
+                      if row['value_type'] in ('cpu', 'lost')}
+            losses = {stack: count for stack, count in values.items() if stack.startswith('[lost];known-source')}
+            # A loss of 5 in each turn, and no other.
+            turns = losses.get('[lost];known-source;known loss', 0) // 5
+            require(turns and len(losses) == 1, f'{floods}: {losses}')
+            equal((values['hot'], values['warm']), (30 * turns, 10 * turns), f'{floods}, {known_first}')
 
 
 @case('a plugin that overwrites shared memory harms itself alone')

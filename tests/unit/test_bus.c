@@ -103,6 +103,39 @@ TEST(refuses_beyond_its_capacity_but_never_definitions)
 	bus_free(bus);
 }
 
+static int emit_of(struct bus *bus, uint16_t source, unsigned flags)
+{
+	struct iaprof_record_sample sample = { .header = { .size = sizeof sample, .type = IAPROF_RECORD_SAMPLE },
+					       .count = 1 };
+	struct iaprof_batch batch = { .records = &sample, .size = sizeof sample, .count = 1 };
+	return bus_emit(bus, source, &batch, flags, NULL);
+}
+
+/* Also beside losses, which are always accepted. */
+TEST_LOOP(a_source_has_its_share_beside_one_that_floods, 0, 2)
+{
+	unsigned flags = _i ? BUS_ALWAYS : 0;
+	struct bus *bus = bus_new(10 * sizeof(struct iaprof_record_sample));
+	ck_assert_int_eq(emit_of(bus, 1, 0), 0);
+	for (int i = 0; i < 100; i++)
+		emit_of(bus, 2, flags);
+	ck_assert_int_eq(emit_of(bus, 2, 0), -ENOSPC);
+	for (int i = 1; i < 5; i++)
+		ck_assert_int_eq(emit_of(bus, 1, 0), 0);
+	ck_assert_int_eq(emit_of(bus, 1, 0), -ENOSPC);    /* half of the capacity */
+	ck_assert_int_eq(emit_of(bus, 0, BUS_ALWAYS), 0); /* the core, which has no share */
+	uint32_t count = 0;
+	for (struct block *block = bus_take(bus, 0), *next; block; block = next) {
+		next = block->next;
+		count += block->count;
+		bus_recycle(bus, block);
+	}
+	ck_assert_uint_eq(count, _i ? 106 : 15);
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(emit_of(bus, 1, 0), 0);
+	bus_free(bus);
+}
+
 TEST(the_reserve_is_as_much_again)
 {
 	struct bus *bus = bus_new(10 * sizeof(struct iaprof_record_sample));
