@@ -146,7 +146,7 @@ static int host_on_unwind(const struct iaprof_host *host, iaprof_on_unwind *call
 	return instance->services->watch_unwind(instance->services->context, instance);
 }
 
-static void host_unwind_process(const struct iaprof_host *host, uint32_t pid, uint64_t execution)
+static void host_unwind_process(const struct iaprof_host *host, __u32 pid, __u64 execution)
 {
 	struct instance *instance = instance_of(host);
 	if (instance->on_unwind)

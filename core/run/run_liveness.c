@@ -47,7 +47,7 @@ static void send_value(struct run *run, const struct instance *sink, uint32_t co
 static bool has_profiles(const struct run *run, const struct instance *sink)
 {
 	const struct configuration *configuration = run->configuration;
-	return sink->plugin->description.profile && sink->plugin->description.flags & IAPROF_PLUGIN_INTERVALS &&
+	return sink->plugin->operations.profile && sink->plugin->description.flags & IAPROF_PLUGIN_INTERVALS &&
 	       (configuration->interval || configuration->continuous || sink->default_interval);
 }
 

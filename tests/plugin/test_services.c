@@ -263,7 +263,7 @@ static int host_on_unwind(const struct iaprof_host *host, iaprof_on_unwind *call
 	return callback ? 0 : -EINVAL;
 }
 
-static void host_unwind_process(const struct iaprof_host *host, uint32_t pid, uint64_t execution)
+static void host_unwind_process(const struct iaprof_host *host, __u32 pid, __u64 execution)
 {
 }
 

@@ -217,7 +217,7 @@ TEST(damaged_records_are_refused)
 		module.head.build_id_size = size;
 		ck_assert_int_eq(record_check(&module, sizeof module, &error), size && size <= 24 ? 0 : -EINVAL);
 	}
-	module.head.build_id_size = UINT32_MAX;
+	module.head.build_id_size = UINT16_MAX;
 	ck_assert_int_eq(record_check(&module, sizeof module, &error), -EINVAL);
 	start(false);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answer in a profile, of stacks whose answer is plain to see. */
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -517,7 +518,7 @@ static void add_stack(uint32_t value_type, uint64_t value, const char *descripti
 	snprintf(words, sizeof *descriptions, "%s", description);
 	frames[count++] = frame(strtok_r(words, " ", &save), IAPROF_FRAME_PROCESS, 0, NULL, 0);
 	for (char *word; (word = strtok_r(NULL, " ", &save));) {
-		char *text = word, *kind = strsep(&text, ":"), *name = strsep(&text, ":");
+		char *rest = word, *kind = strsep(&rest, ":"), *name = strsep(&rest, ":");
 		struct iaprof_frame made = { .name = name };
 		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 			if (!strcmp(kind, kinds[i].name)) {
@@ -525,12 +526,12 @@ static void add_stack(uint32_t value_type, uint64_t value, const char *descripti
 				made.flags = kinds[i].flags;
 			}
 		bool has_class = made.flags & IAPROF_FRAME_LIBRARY || made.kind == IAPROF_FRAME_LINUX_KERNEL;
-		for (char *at = has_class ? text : NULL; at && (at = strchr(at, '_'));)
+		for (char *at = has_class ? rest : NULL; at && (at = strchr(at, '_'));)
 			*at = ' ';
-		made.kernel_class = has_class ? text : NULL;
+		made.kernel_class = has_class ? rest : NULL;
 		made.module = made.flags & IAPROF_FRAME_LIBRARY ? "/lib/libz.so.1" : NULL;
-		made.file = has_class ? NULL : strsep(&text, ":");
-		made.line = made.file && text ? (uint32_t)atoi(text) : 0;
+		made.file = has_class ? NULL : strsep(&rest, ":");
+		made.line = made.file && rest ? (uint32_t)atoi(rest) : 0;
 		frames[count++] = test_profile_frame(&profile, &made);
 	}
 	test_profile_value(&profile, test_profile_stack(&profile, frames, count), value_type, value);
