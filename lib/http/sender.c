@@ -190,6 +190,12 @@ static bool is_passing(long status)
 	return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
+/* Returns whether a receiver that gets valid credentials, or renews them, will accept the request. */
+static bool lacks_credentials(long status)
+{
+	return status == 401 || status == 403 || status == 407;
+}
+
 /* Records an error status, with the first line of the server's answer, and the remedy if there is one. */
 static void note_refusal(struct sender *sender, long status)
 {
@@ -245,7 +251,8 @@ static enum outcome try_once(struct sender *sender, const struct waiting_request
 		return count_sent(sender, request->count) ? OUTCOME_SENT_IN_PART : OUTCOME_SENT;
 	note_refusal(sender, status);
 	*wait = after > 0 ? (uint64_t)after : 0;
-	if (is_passing(status))
+	/* The credentials of the next run may be valid. Without a spool, memory would fill with what is refused. */
+	if (is_passing(status) || (sender->spool && lacks_credentials(status)))
 		return OUTCOME_AGAIN;
 	note_loss(sender, SENDER_REFUSED);
 	return OUTCOME_REFUSED;

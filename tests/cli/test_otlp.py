@@ -280,14 +280,15 @@ def send_spool(server):
     return replays
 
 
-@case('a replay does not wait for a receiver that is not there: the spool has the rest for the next run', needs=[])
-def replay_into_spool():
+@case('a replay does not wait for a receiver that is not there: the spool has the rest for the next run', 503, needs=[])
+@case('a receiver that refuses the credentials: the spool has the rest for the next run', 401, needs=[])
+def replay_into_spool(status):
     # It would take the request the next time: within the 60 s that a replay waits without a spool.
-    with Receiver((503, {'Retry_After': '30'})) as server:
+    with Receiver((status, {'Retry_After': '30'})) as server:
         outcome = iaprof('--replay', DEMO, '-k', f'otlp:spool=waiting,endpoint={server.url}')
     equal(outcome.status, COMPLETE, 'status')
-    require(re.search('warning: otlp: http.*: [0-9]+ profiles wait in the spool for the next run that uses it: HTTP status 503', outcome.err),
-            outcome.err)
+    require(re.search('warning: otlp: http.*: [0-9]+ profiles wait in the spool for the next run that uses it: '
+                      f'HTTP status {status}', outcome.err), outcome.err)
     waiting = os.listdir('waiting')
     require(waiting, 'the spool has nothing')
     with Receiver() as server:
