@@ -119,20 +119,6 @@ def whole_system():
             os.remove(name)
 
 
-@case('processes beside a command whose memory maps cannot be read are no warning', needs=[
-    needs_root, needs_sampling, needs_program('setpriv')])
-def unreadable_processes():
-    os.chmod('.', 0o777)
-    capabilities = '+bpf,+perfmon'
-    user = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', f'--inh-caps={capabilities}',
-            f'--ambient-caps={capabilities}']
-    for command, is_reported in (('sleep', '0'), True), (('true',), False):
-        outcome = iaprof(*SAMPLED, *command, wrap=user).completes()
-        equal('cannot read the memory map of' in outcome.err, is_reported, f'{command}: {outcome.err}')
-        for name in 'out', 'run':
-            os.remove(name)
-
-
 @case('a command that hardly used the CPU: the last line names --scope system', needs=[needs_sampling])
 def idle_command():
     hint = r'^iaprof: sh used .* of one CPU: if other processes work for it, .* --scope system$'
