@@ -14,6 +14,11 @@ uint32_t different_frames_line(const struct different_frames *frames, const stru
 
 const char *different_frames_class(const struct different_frames *frames, const struct iaprof_frame *frame)
 {
+	return frame->kind == IAPROF_FRAME_DEVICE_FUNCTION ? different_frames_code_class(frames, frame) : NULL;
+}
+
+const char *different_frames_code_class(const struct different_frames *frames, const struct iaprof_frame *frame)
+{
 	return frames->has_classes ? frame->kernel_class : NULL;
 }
 

@@ -31,3 +31,5 @@ uint32_t different_frames_line(const struct different_frames *frames, const stru
 
 /* Returns the class of a GPU kernel by the rules of the run; NULL: none. */
 const char *different_frames_class(const struct different_frames *frames, const struct iaprof_frame *frame);
+/* Returns the class of any code: of a GPU kernel, or what code of a library does; NULL: none. */
+const char *different_frames_code_class(const struct different_frames *frames, const struct iaprof_frame *frame);

@@ -105,7 +105,7 @@ static void append_works(struct text *text, const struct stack_tree *tree)
 	for (size_t i = 0; i < tree->frames.count; i++) {
 		const struct iaprof_frame *frame = tree->frames.items[i];
 		work.size = 0;
-		code_work_append(&work, frame, different_frames_class(&tree->frames, frame));
+		code_work_append(&work, frame, different_frames_code_class(&tree->frames, frame));
 		text_append_string(text, i ? "," : "");
 		text_append_json(text, text_string(&work));
 	}
@@ -118,8 +118,9 @@ static void append_works(struct text *text, const struct stack_tree *tree)
 static uint32_t site_number(struct text *scratch, const struct stack_tree *tree, const struct iaprof_frame *frame)
 {
 	scratch->size = 0;
-	return code_site_rank(frame) | code_work_append(scratch, frame, different_frames_class(&tree->frames, frame))
-					       << CODE_SITE_RANK_BITS;
+	return code_site_rank(frame) |
+	       code_work_append(scratch, frame, different_frames_code_class(&tree->frames, frame))
+		       << CODE_SITE_RANK_BITS;
 }
 
 /* The runs whose times the page has: of a difference, the earlier one is the second. */
