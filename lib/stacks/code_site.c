@@ -52,6 +52,15 @@ static bool is_comprehension(const struct iaprof_frame *frame)
 	return false;
 }
 
+#define IMPORT_FILE "<frozen importlib"
+
+/* Code that Python made of a text has no file: "<string>", and so has code that it brings along, such as imports. */
+static bool is_made_by_python(const struct iaprof_frame *frame)
+{
+	return frame->kind == IAPROF_FRAME_PYTHON && frame->file && frame->file[0] == '<' &&
+	       strncmp(frame->file, IMPORT_FILE, strlen(IMPORT_FILE)) != 0;
+}
+
 static bool is_code(const struct iaprof_frame *frame)
 {
 	return frame->kind == IAPROF_FRAME_USER || frame->kind == IAPROF_FRAME_JIT ||
@@ -123,7 +132,7 @@ static void append_library(struct text *text, const struct iaprof_frame *frame)
 	const char *package = package_path(frame->file);
 	if (frame->kind == IAPROF_FRAME_PYTHON && frame->file) {
 		const char *path = package ?: standard_module(frame->file);
-		if (strncmp(frame->file, "<frozen importlib", strlen("<frozen importlib")) == 0)
+		if (strncmp(frame->file, IMPORT_FILE, strlen(IMPORT_FILE)) == 0)
 			text_append_string(text, "imports");
 		else
 			append_component(text, path ?: path_name(frame->file));
@@ -194,7 +203,7 @@ uint32_t code_work_append(struct text *text, const struct iaprof_frame *frame, c
 	}
 	if (!is_code(frame))
 		return 0;
-	if (is_comprehension(frame)) {
+	if (is_comprehension(frame) || is_made_by_python(frame)) {
 		text_append_string(text, "interpreter");
 		return CODE_WORK_RUNTIME;
 	}
