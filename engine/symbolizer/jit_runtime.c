@@ -28,8 +28,8 @@ const struct jit_runtime jit_runtimes[] = {
 	{ "luajit", "[LuaJIT]", "a build with -DLUAJIT_USE_PERFTOOLS" },
 	{ "beam.smp", "[Erlang JIT]", "erl +JPperf true" },
 	{ "opcache.so", "[PHP JIT]", "opcache.jit_debug=0x10" },
-	{ "libruby", "[Ruby JIT]", "ruby --yjit-perf" },
-	{ "ruby", "[Ruby JIT]", "ruby --yjit-perf" },
+	{ "libruby", "[Ruby JIT]", "ruby --yjit-perf (Ruby 3.3 or newer)" },
+	{ "ruby", "[Ruby JIT]", "ruby --yjit-perf (Ruby 3.3 or newer)" },
 	{ "libpython3", "[Python JIT]", "PYTHONPERFSUPPORT=1 (Python 3.12 or newer)" },
 	{ "python3", "[Python JIT]", "PYTHONPERFSUPPORT=1 (Python 3.12 or newer)" },
 };

@@ -243,7 +243,7 @@ static void check_at(struct scene *scene, uint64_t address, const char *name, ui
 	ck_assert_uint_eq(
 		symbolizer_resolve_user(scene->symbolizer, &scene->process, &scene->mapping, address, &symbol, 1), 1);
 	ck_assert_str_eq(symbol.name, name);
-	ck_assert_uint_eq(symbol.kind, known ? IAPROF_FRAME_JIT : IAPROF_FRAME_USER);
+	ck_assert_uint_eq(symbol.kind, IAPROF_FRAME_JIT);
 	ck_assert_uint_eq(symbol.flags, known ? 0 : IAPROF_FRAME_UNKNOWN);
 	ck_assert_uint_eq(symbol.address, address);
 	ck_assert_uint_eq(symbol.offset, offset);
