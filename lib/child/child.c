@@ -120,14 +120,28 @@ int child_start(struct child *child, const struct child_setup *setup)
 		return result;
 	}
 	child->pid = child->delayed.pid = pid;
+	child->is_leader = setup->is_leader;
 	child->descriptor = (int)syscall(SYS_pidfd_open, pid, 0);
 	return 0;
+}
+
+/*
+ * Kills what a leader has left behind. Its number stays that of its group until it has been waited for; later it can be
+ * that of another process.
+ */
+static void kill_group_of_ended(const struct child *child)
+{
+	siginfo_t ended = { 0 };
+	if (child->is_leader && child->pid && !waitid(P_PID, (id_t)child->pid, &ended, WEXITED | WNOHANG | WNOWAIT) &&
+	    ended.si_pid)
+		kill(-child->pid, SIGKILL);
 }
 
 /* Reads the status if the process has ended. Returns whether it has. */
 static bool has_ended(struct child *child)
 {
 	struct rusage usage = { 0 };
+	kill_group_of_ended(child);
 	pid_t pid = child->pid, ended = pid ? wait4(pid, &child->status, WNOHANG, &usage) : 0;
 	if (ended > 0)
 		child->spent += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * NANOSECONDS_PER_SECOND +

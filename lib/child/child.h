@@ -34,6 +34,7 @@ struct child {
 	/* At the last child_cpu_time(): CPU time of the process, that of its ended children, and whether others ran. */
 	uint64_t own, ended;
 	bool has_children;
+	bool is_leader; /* as in struct child_setup */
 };
 #define CHILD_NONE                                                                                                     \
 	{                                                                                                              \

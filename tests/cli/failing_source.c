@@ -39,7 +39,7 @@ struct source {
 	uint64_t in, how, record, ends;
 	uint64_t floods;
 	uint64_t samples;
-	bool prints, omits;
+	bool prints, omits, forks;
 	const volatile int *stopping; /* of its thread, which floods; NULL: another callback */
 	int event;
 };
@@ -56,6 +56,7 @@ static const struct iaprof_option options[] = {
 	IAPROF_OPTION(struct source, samples, UINT, "samples", NULL,
 		      "sends this many samples and has finished; 0: sends none and goes on until it is stopped"),
 	IAPROF_OPTION(struct source, prints, BOOL, "prints", NULL, "prints the name of each callback"),
+	IAPROF_OPTION(struct source, forks, BOOL, "forks", NULL, "leaves a child behind that never ends"),
 	IAPROF_OPTION(struct source, omits, BOOL, "omits", NULL, "passes NULL or 0 to the host where it can"),
 };
 
@@ -220,6 +221,9 @@ static int send_sample(const struct source *source, enum record_fault fault)
 static int start(const struct iaprof_host *host, void *instance)
 {
 	struct source *source = instance;
+	if (source->forks && fork() == 0)
+		for (;;)
+			pause();
 	int result = fail_in(source, START);
 	if (!result && source->in == TIMER)
 		result = host->on_timer(host, 1000000, timer_expired);

@@ -207,6 +207,15 @@ def floods_cost_neighbours_nothing():
             equal((values['hot'], values['warm']), (30 * turns, 10 * turns), f'{floods}, {known_first}')
 
 
+@case('a child of a plugin ends with it, however it ends, and does not hold the pipes of iaprof', needs=[no_sanitizer])
+def child_of_a_plugin():
+    # subprocess reads the pipes until nobody has them open.
+    ended = run('returns', '-q', '-s', f'{FAILING_SOURCE}:samples=7,forks=yes', '-o', 'out')
+    equal((ended.returncode, ended.stderr, read('returns/out')), (COMPLETE, '', 'sampled program 7\n'), 'returns')
+    for ending in 'segv', 'at-once':
+        check_neighbour('timer', ENDINGS[ending], f'ends={ending}', 'forks=yes')
+
+
 @case('a plugin that overwrites shared memory harms itself alone')
 def overwrites_memory():
     ended = run('run', '-q', '-s', f'{FAILING_SOURCE}.one:samples=7', '-s', f'{FAILING_SOURCE}.two:in=start,floods=memory', '-k',
