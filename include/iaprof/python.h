@@ -18,7 +18,8 @@ extern "C" {
 enum iaprof_python_entry {
 	IAPROF_PYTHON_ENTRY_EACH = 1, /* each frame has a call of its own (up to 3.10) */
 	IAPROF_PYTHON_ENTRY_FLAG = 2, /* the frame has a flag, at frame_entry (3.11) */
-	IAPROF_PYTHON_ENTRY_OWNER = 3 /* a frame without a function follows, with entry_owner or more at frame_entry */
+	/* A frame without a function follows, on the C stack, with entry_owner or more at frame_entry (from 3.12 on) */
+	IAPROF_PYTHON_ENTRY_OWNER = 3
 };
 
 /* How a frame's position in its code is stored. */
@@ -55,11 +56,16 @@ struct iaprof_python_layout {
 	__u16 object_type;
 	__u16 text_length, text_state, text_ascii, text_compact; /* the last two: characters of ASCII and other text */
 	__u16 bytes_length, bytes_data;
-	__u16 pad;
+	/*
+	 * What each call of the evaluation loop has on the C stack (3.10 to 3.11), from the innermost on: its place in
+	 * the state of the thread, and that of the next one in it; IAPROF_PYTHON_NONE: not used.
+	 */
+	__u16 thread_call, call_next;
+	__u16 pad[3];
 	__u8 entry, position, lines; /* enums above */
 	__u8 text_kind_shift;        /* position in the text's state of 3 bits with the size of a character */
 };
-IAPROF_ASSERT_SIZE(iaprof_python_layout, 64);
+IAPROF_ASSERT_SIZE(iaprof_python_layout, 72);
 
 struct iaprof_python {
 	__u32 version; /* 0x030b: 3.11; 0: not an interpreter */
@@ -70,10 +76,11 @@ struct iaprof_python {
 	__u64 loop[2], loop_end[2]; /* _PyEval_EvalFrameDefault, which can have two parts */
 	struct iaprof_python_layout layout;
 };
-IAPROF_ASSERT_SIZE(iaprof_python, 120);
+IAPROF_ASSERT_SIZE(iaprof_python, 128);
 
 enum iaprof_python_flag {
-	IAPROF_PYTHON_UNKNOWN_LAYOUT = 1 /* an interpreter whose structures are not known: there is no layout */
+	IAPROF_PYTHON_UNKNOWN_LAYOUT = 1, /* an interpreter whose structures are not known: there is no layout */
+	IAPROF_PYTHON_GREENLET = 2        /* not an interpreter: the module that switches C stacks, greenlet */
 };
 
 #ifdef __cplusplus

@@ -20,6 +20,8 @@
 #define PYTHON_FRAME_STEPS (STACK_DEPTH_MAX / 2)
 /* Limit on interpreters that a thread has entered, one from another. */
 #define PYTHON_INTERPRETERS_MAX 8
+/* Steps of a search among the frames of a stack. */
+#define PYTHON_CALL_STEPS 11
 
 const volatile bool take_python = false;
 /* Changed when user space has forgotten code objects: they are sent again. */
@@ -45,7 +47,10 @@ struct python_state {
 	__u32 depth, first; /* of the stack: elements, and those that are addresses */
 	__u32 sends;
 	__u32 is_found, begins, end;
-	__u32 entered; /* interpreters */
+	__u32 entered;   /* interpreters */
+	__u32 group;     /* element of the stack with the innermost frame of the current call of the loop; 0: none */
+	__u32 low, high; /* a search in unwind_state.ends */
+	__u64 call;      /* what that call has on the C stack; 0: not known */
 	__u32 codes, codes_refused;
 	struct sip_state hash;
 	__u64 frame_words[PYTHON_FRAME_BYTES / 8];
@@ -108,6 +113,7 @@ static __always_inline bool python_thread_enter(struct python_state *state, __u6
 	if (frame && layout->cframe_frame != IAPROF_PYTHON_NONE)
 		frame = python_word(frame + layout->cframe_frame);
 	state->frame = frame;
+	state->call = layout->thread_call == IAPROF_PYTHON_NONE ? 0 : python_word(thread + layout->thread_call);
 	return frame;
 }
 
@@ -173,8 +179,9 @@ __attribute__((noinline)) int python_thread_find(__u32 element, __u32 tid)
 }
 
 /*
- * Finds the innermost frame of the running thread in the other interpreters, from which it has entered the last one:
- * the newest interpreter is the first in the list. Returns false if it has none.
+ * Finds the innermost frame of the running thread in the next of the other interpreters, from which it has entered the
+ * last one or which it has entered from there: the newest interpreter is the first in the list. Returns false if it has
+ * none.
  */
 static __always_inline bool python_thread_find_outer(struct python_state *state, void *context)
 {
@@ -310,6 +317,48 @@ static __always_inline void python_code_need(struct python_state *state, __u32 e
 	}
 }
 
+/* A step of the search for the frame on the C stack that contains state->call, for bpf_loop(): returns 1 to end. */
+static long python_call_step(__u32 index, void *context)
+{
+	struct python_state *state = bpf_map_lookup_elem(&python_states, context);
+	const struct unwind_state *unwound = bpf_map_lookup_elem(&unwind_states, context);
+	if (!state || !unwound || state->low >= state->high)
+		return 1;
+	__u32 middle = (state->low + (state->high - state->low) / 2) % STACK_DEPTH_MAX;
+	if (unwound->ends[middle] > state->call)
+		state->high = middle;
+	else
+		state->low = middle + 1;
+	return 0;
+}
+
+/*
+ * Ends the frames of a call of the evaluation loop that has state->call on the C stack: stores which native frame it
+ * is. Frames on several stacks are not in ascending order: one that contains the address may then not be found.
+ */
+static __always_inline void python_group_end(struct python_state *state, struct stack_addresses *stack, void *context)
+{
+	const struct unwind_state *unwound = bpf_map_lookup_elem(&unwind_states, context);
+	__u32 group = state->group;
+	state->group = 0;
+	if (!unwound || !group || !state->call)
+		return;
+	state->low = 0;
+	state->high = state->first;
+	bpf_loop(PYTHON_CALL_STEPS, python_call_step, context, 0);
+	__u32 found = state->low;
+	if (found >= state->first)
+		return;
+	if (state->call < (found ? unwound->ends[(found - 1) % STACK_DEPTH_MAX] : unwound->begin))
+		return;
+	found++;
+	/* One that was spilled before the comparison has no limit for the verifier of Linux 6.1. */
+	asm volatile("" : "+r"(group));
+	group = (group + 1) % STACK_DEPTH_MAX;
+	stack->addresses[group] |= (__u64)found << PYTHON_CALL_SHIFT;
+	sip_add(&state->hash, found);
+}
+
 /* One frame, for bpf_loop(): returns 1 to end. */
 static long python_frame_step(__u32 index, void *context)
 {
@@ -325,16 +374,19 @@ static long python_frame_step(__u32 index, void *context)
 		state->end = PYTHON_UNREADABLE;
 		return 1;
 	}
+	__u64 address = state->frame;
 	state->frame = python_frame_word(state, layout->frame_previous);
 	__u32 mark = python_frame_byte(state, layout->frame_entry);
 	if (layout->entry == IAPROF_PYTHON_ENTRY_OWNER && mark >= layout->entry_owner) {
+		state->call = address;
+		python_group_end(state, stack, context);
 		state->begins = 1;
 		return 0;
 	}
 	/* Tagged since 3.14. */
 	__u64 code = python_frame_word(state, layout->frame_code) & ~7ull;
 	size = layout->code_size;
-	if (size > PYTHON_OBJECT_BYTES || !python_read(state->code_words, size, code)) {
+	if (code > PYTHON_CODE_MASK || size > PYTHON_OBJECT_BYTES || !python_read(state->code_words, size, code)) {
 		state->end = PYTHON_UNREADABLE;
 		return 1;
 	}
@@ -347,10 +399,16 @@ static long python_frame_step(__u32 index, void *context)
 	hash = hash_add(hash, python_half(python_code_word(state, layout->code_line), layout->code_line));
 	__u32 identity = (hash >> 32) & PYTHON_FRAME_IDENTITY_MASK;
 	__u64 word = (__u64)identity << PYTHON_FRAME_IDENTITY_SHIFT | python_position(state, code);
+	if (state->begins)
+		state->group = state->depth;
 	if (!python_push(state, stack, word | (state->begins ? PYTHON_FRAME_BEGINS : 0), code))
 		return 1;
 	state->begins =
 		layout->entry == IAPROF_PYTHON_ENTRY_EACH || (layout->entry == IAPROF_PYTHON_ENTRY_FLAG && mark);
+	if (state->begins) {
+		python_group_end(state, stack, context);
+		state->call = state->call ? python_word(state->call + layout->call_next) : 0;
+	}
 	python_code_need(state, *(__u32 *)context, code, identity);
 	return 0;
 }
@@ -380,6 +438,7 @@ __attribute__((noinline)) __u64 python_frames_take(__u32 element, __u32 buffer, 
 	state->buffer = buffer;
 	state->pid = pid;
 	state->interpreter = state->interpreter_next = state->thread = 0;
+	state->call = state->group = 0;
 	state->is_found = state->sends = state->end = state->entered = state->codes = state->codes_refused = 0;
 	state->begins = 1;
 	state->id = thread_pointer((const void *)bpf_get_current_task());

@@ -7,7 +7,8 @@
 
 /*
  * In a stack, Python frames follow the addresses, the innermost first. Each is two words: the first has PYTHON_FRAME,
- * which no user address has, the second is the address of the code object.
+ * which no user address has, the second is the address of the code object. With PYTHON_FRAME_BEGINS, the highest bits
+ * of the second are 1 + the position in the stack of the call of the evaluation loop; 0: it is not known.
  */
 #define PYTHON_FRAME (1ull << 63)
 /* The frame is the innermost one of its call of the evaluation loop. */
@@ -17,6 +18,9 @@
 #define PYTHON_FRAME_IDENTITY_SHIFT 32
 #define PYTHON_FRAME_IDENTITY_MASK 0x1fffffffu
 /* The rest is the position of the instruction in the bytecode, in bytes; negative before the first one. */
+
+#define PYTHON_CALL_SHIFT 48
+#define PYTHON_CODE_MASK ((1ull << PYTHON_CALL_SHIFT) - 1)
 
 /* Instead of the address of a code object: the interpreter's structures are not as expected. */
 #define PYTHON_CODE_UNKNOWN_LAYOUT 1ull

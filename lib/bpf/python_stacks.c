@@ -164,12 +164,26 @@ static const struct iaprof_unwind_mapping *find_mapping(const struct python_stac
 		const struct iaprof_unwind_mapping *mapping = &process->mappings[i];
 		const struct python_interpreter *found = keyed_array_get(&stacks->interpreters, &mapping->table);
 		uint64_t loop = found ? mapping->bias + found->python.loop[0] : 0;
-		if (found && loop >= mapping->start && loop < mapping->end) {
+		if (found && found->python.loop[0] && loop >= mapping->start && loop < mapping->end) {
 			*python = &found->python;
 			return mapping;
 		}
 	}
 	return NULL;
+}
+
+/* Finds the code of the module that switches C stacks. */
+static void find_greenlet(const struct python_stacks *stacks, const struct iaprof_unwind_process *process,
+			  uint64_t range[2])
+{
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct iaprof_unwind_mapping *mapping = &process->mappings[i];
+		const struct python_interpreter *found = keyed_array_get(&stacks->interpreters, &mapping->table);
+		if (found && found->python.flags & IAPROF_PYTHON_GREENLET) {
+			range[0] = mapping->start;
+			range[1] = mapping->end;
+		}
+	}
 }
 
 static void end_process(struct python_stacks *stacks, uint32_t process)
@@ -202,6 +216,7 @@ static void take_process(struct python_stacks *stacks, const struct iaprof_unwin
 					  .execution = process->execution,
 					  .image = { mapping->start, mapping->end },
 					  .bytes = target->bytes };
+	find_greenlet(stacks, process, target->greenlet);
 	for (size_t i = 0; i < 2; i++) {
 		target->loop[i] = mapping->bias + python->loop[i];
 		target->loop_end[i] = mapping->bias + python->loop_end[i];

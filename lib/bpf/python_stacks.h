@@ -59,6 +59,7 @@ struct python_target {
 	uint64_t execution;
 	uint64_t image[2];             /* addresses of the interpreter's code */
 	uint64_t loop[2], loop_end[2]; /* and those of its evaluation loop */
+	uint64_t greenlet[2];          /* addresses of the module greenlet's code; 0: the process has not loaded it */
 	uint64_t bytes;                /* of its functions */
 	uint64_t ended;                /* time at which it had ended, ns; 0: it runs */
 };
@@ -102,9 +103,10 @@ void python_stacks_take(struct python_stacks *stacks, const struct iaprof_unwind
 void python_stacks_read(struct python_stacks *stacks);
 /*
  * As host->intern_stack() for a user stack that may have Python frames. execution: 0 if it is not known.
- * is_complete: the native stack reaches its outermost frame, and may have been interrupted anywhere.
+ * *flags: enum stack_flag of the native stack, which may have been interrupted anywhere if it does not end early. A
+ * greenlet's stack is complete where the greenlet begins: then *flags is changed.
  */
-uint32_t python_stacks_intern(struct python_stacks *stacks, uint32_t process, uint64_t execution, bool is_complete,
+uint32_t python_stacks_intern(struct python_stacks *stacks, uint32_t process, uint64_t execution, uint32_t *flags,
 			      const uint64_t *elements, uint32_t depth);
 
 /* For finish(): sends counts of all CPUs as metadata, if there were Python frames. */
@@ -112,6 +114,6 @@ void python_stacks_describe(const struct python_stacks *stacks, const struct pyt
 
 /* Adds a code object, as the BPF program sends it. */
 void python_stacks_add(struct python_stacks *stacks, const struct python_code *code, size_t size);
-/* Writes the merged stack; returns its number of elements, at most IAPROF_STACK_DEPTH_MAX. */
-uint32_t python_stacks_merge(struct python_stacks *stacks, uint32_t process, uint64_t execution, bool is_complete,
+/* Writes the merged stack; returns its number of elements, at most IAPROF_STACK_DEPTH_MAX. *flags: see above */
+uint32_t python_stacks_merge(struct python_stacks *stacks, uint32_t process, uint64_t execution, uint32_t *flags,
 			     const uint64_t *elements, uint32_t depth, uint64_t *merged);

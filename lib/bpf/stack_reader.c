@@ -145,20 +145,19 @@ int stack_reader_drain(struct stack_reader *reader, const struct bpf_map *stacks
 	return result ? host->fail(host, result, "cannot read the maps of the BPF programs: %s", strerror(-result)) : 0;
 }
 
-uint32_t stack_reader_intern(struct stack_reader *reader, uint32_t process, uint64_t execution, bool is_complete,
+uint32_t stack_reader_intern(struct stack_reader *reader, uint32_t process, uint64_t execution, uint32_t *flags,
 			     const void *elements, uint64_t depth)
 {
-	return reader->python.ring ? python_stacks_intern(&reader->python, process, execution, is_complete, elements,
-							  (uint32_t)depth)
-				   : reader->host->intern_stack(reader->host, process, elements, depth);
+	return reader->python.ring
+		       ? python_stacks_intern(&reader->python, process, execution, flags, elements, (uint32_t)depth)
+		       : reader->host->intern_stack(reader->host, process, elements, depth);
 }
 
 uint32_t stack_reader_intern_user(struct stack_reader *reader, uint32_t process, uint64_t execution, uint64_t hash,
 				  const struct stack_addresses *stack, uint32_t *flags)
 {
-	uint32_t id = stack ? stack_reader_intern(reader, process, execution, !(*flags & STACK_ENDS_EARLY),
-						  stack->addresses, stack->depth)
-			    : 0;
+	uint32_t id =
+		stack ? stack_reader_intern(reader, process, execution, flags, stack->addresses, stack->depth) : 0;
 	if (hash && !id)
 		*flags |= STACK_USER_MISSING;
 	return id;

@@ -108,7 +108,7 @@ int stack_reader_drain(struct stack_reader *reader, const struct bpf_map *stacks
 		       size_t count);
 
 /* As python_stacks_intern(), also without Python frames. */
-uint32_t stack_reader_intern(struct stack_reader *reader, uint32_t process, uint64_t execution, bool is_complete,
+uint32_t stack_reader_intern(struct stack_reader *reader, uint32_t process, uint64_t execution, uint32_t *flags,
 			     const void *elements, uint64_t depth);
 /*
  * Returns the id of a user stack that has a hash (0: none). stack: NULL if it is lost. *flags: enum stack_flag, to

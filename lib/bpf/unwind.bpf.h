@@ -7,6 +7,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 #include <bpf/bpf_core_read.h>
@@ -124,6 +125,9 @@ struct unwind_state {
 	const struct return_instance___unwind *returns; /* the next to be examined */
 	__u32 is_probed;                                /* the two are set */
 	__u32 pad;
+	__u64 begin; /* stack pointer of the innermost frame */
+	/* Of each element of the stack: where its frame ends, the stack pointer of its caller; 0: not known. */
+	__u64 ends[STACK_DEPTH_MAX];
 };
 
 /*
@@ -278,13 +282,17 @@ static __always_inline void unwind_ask(__u32 process, __u64 execution)
 	bpf_ringbuf_output(&unwind_questions, &question, sizeof question, 0);
 }
 
-/* Adds an address to the stack. Returns false if there is no room. */
+/* Adds an address to the stack. Returns false if there is no room, or if no user code can be there (python.h). */
 static __always_inline bool unwind_push(struct unwind_state *state, const void *context, __u64 address)
 {
 	struct stack_addresses *stack = bpf_map_lookup_elem(&scratch, context);
 	__u32 depth = state->depth;
 	if (!stack || depth >= STACK_DEPTH_MAX) {
 		state->end = UNWIND_TRUNCATED;
+		return false;
+	}
+	if (address >> 63) {
+		state->end = UNWIND_UNREADABLE;
 		return false;
 	}
 	stack->addresses[depth] = address;
@@ -370,7 +378,9 @@ static long unwind_frame(__u32 index, void *context)
 	if (!rule)
 		return 1;
 	state->end = unwind_step(&state->frame, rule, NULL);
-	return state->end != UNWIND_CONTINUES;
+	bool continues = state->end == UNWIND_CONTINUES;
+	state->ends[depth % STACK_DEPTH_MAX] = continues ? state->frame.registers.sp : 0;
+	return !continues;
 }
 
 /* arch/x86/include/asm/segment.h: the code segment of 64-bit programs. */
@@ -433,10 +443,13 @@ static long unwind_link(__u32 index, void *context)
 static __always_inline struct unwind_state *unwind_begin(__u32 *element, const struct unwind_registers *registers)
 {
 	struct unwind_state *state = bpf_map_lookup_elem(&unwind_states, element);
-	if (state)
-		*state = (struct unwind_state){ .frame = { .registers = *registers,
-							   .is_exact = !registers->is_behind_call },
-						.hash = sip_begin() };
+	if (!state)
+		return NULL;
+	__builtin_memset(state, 0, offsetof(struct unwind_state, ends));
+	state->frame.registers = *registers;
+	state->frame.is_exact = !registers->is_behind_call;
+	state->hash = sip_begin();
+	state->begin = registers->sp;
 	return state;
 }
 

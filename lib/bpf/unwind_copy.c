@@ -95,6 +95,8 @@ uint32_t unwind_copy_walk(const struct unwinder *unwinder, const struct unwind_c
 		if (*depth >= max)
 			return UNWIND_TRUNCATED;
 		uint64_t address = unwind_frame_address(&frame);
+		if (address >> 63)
+			return UNWIND_UNREADABLE;
 		addresses[*depth] = unwind_frame_shown(&frame, *depth);
 		const struct unwind_mapping *mapping = find_mapping(mappings, count, address);
 		(*depth)++;

@@ -172,7 +172,7 @@ bool copied_stacks_hold(struct copied_stacks *stacks, uint64_t copy, const struc
 }
 
 /* Returns the id of the unwound stack with the Python frames of the sample, or 0. */
-static uint32_t intern_held(const struct copied_stacks *stacks, const struct copied_stack *held)
+static uint32_t intern_held(const struct copied_stacks *stacks, struct copied_stack *held)
 {
 	const struct iaprof_host *host = stacks->host;
 	size_t native = held->addresses.count;
@@ -182,7 +182,7 @@ static uint32_t intern_held(const struct copied_stacks *stacks, const struct cop
 	memcpy(elements, held->addresses.items, native * sizeof *elements);
 	if (held->python.count)
 		memcpy(elements + native, held->python.items, held->python.count * sizeof *elements);
-	return python_stacks_intern(stacks->python, held->process, held->execution, !held->flags, elements,
+	return python_stacks_intern(stacks->python, held->process, held->execution, &held->flags, elements,
 				    (uint32_t)(native + held->python.count));
 }
 

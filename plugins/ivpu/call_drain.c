@@ -137,8 +137,9 @@ static uint32_t stack_id(struct call_drain *counts, const struct ivpu_key *key)
 		return 0;
 	}
 	python_stacks_read(&counts->probes->stacks->python);
+	uint32_t flags = STACK_TRUNCATED; /* aligned at the leaf, as a call */
 	uint32_t id =
-		stack_reader_intern(counts->probes->stacks, key->process, 0, false, stack->addresses, stack->depth);
+		stack_reader_intern(counts->probes->stacks, key->process, 0, &flags, stack->addresses, stack->depth);
 	counts->stack_ids[slot].hash = id ? key->stack : 0;
 	counts->stack_ids[slot].process = key->process;
 	counts->stack_ids[slot].id = id;

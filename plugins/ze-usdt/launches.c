@@ -33,7 +33,8 @@ static int launch_emit(struct drain *drain, struct iaprof_record_launch *launch,
  */
 static uint32_t user_stack_intern(struct drain *drain, uint32_t process, const void *elements, uint64_t depth)
 {
-	return stack_reader_intern(drain->stacks, process, 0, false, elements, depth);
+	uint32_t flags = STACK_TRUNCATED;
+	return stack_reader_intern(drain->stacks, process, 0, &flags, elements, depth);
 }
 
 static int launch_emit_immediate(struct drain *drain, const struct ze_launch_key *key, uint32_t kernel,

@@ -113,6 +113,7 @@ static uint32_t intern_frame(const struct iaprof_host *host, const struct iaprof
 #define LOOP 0x1180
 #define CALLER 0x1800
 #define OTHER 0x5000
+#define SWITCH 0x7000 /* in the module greenlet */
 #define NAMED(line) (IAPROF_STACK_NAMED_FRAME | (line))
 
 /* Frame of the function f whose code object is at 0x100 * n, in line 10 + n. */
@@ -127,7 +128,8 @@ static struct python_stacks stacks_new(const struct iaprof_host *host, enum pyth
 					      .execution = EXECUTION,
 					      .image = { 0x1000, 0x2000 },
 					      .loop = { 0x1100 },
-					      .loop_end = { 0x1200 } };
+					      .loop_end = { 0x1200 },
+					      .greenlet = { 0x7000, 0x7100 } };
 	ck_assert_uint_ne(keyed_array_add(&stacks.targets, &target), POSITION_NONE);
 	struct python_code *code = calloc(1, sizeof *code);
 	ck_assert_ptr_nonnull(code);
@@ -155,8 +157,8 @@ static void check_merged(enum python_choice choice, bool is_complete, const uint
 	const struct iaprof_host host = { .intern_string = intern_string, .intern_frame = intern_frame };
 	struct python_stacks stacks = stacks_new(&host, choice);
 	uint64_t merged[IAPROF_STACK_DEPTH_MAX];
-	ck_assert_uint_eq(python_stacks_merge(&stacks, PROCESS, EXECUTION, is_complete, elements, depth, merged),
-			  count);
+	uint32_t flags = is_complete ? 0 : STACK_UNREADABLE;
+	ck_assert_uint_eq(python_stacks_merge(&stacks, PROCESS, EXECUTION, &flags, elements, depth, merged), count);
 	for (uint32_t i = 0; i < count; i++)
 		ck_assert_uint_eq(merged[i], wanted[i]);
 	python_stacks_free(&stacks);
@@ -175,6 +177,51 @@ static const uint64_t nested[] = { OTHER,  LOOP,       CALLER,           OTHER +
 TEST(mixed)
 {
 	CHECK_MERGED(PYTHON_MIXED, true, nested, OTHER, NAMED(11), NAMED(12), OTHER + 1, NAMED(13), CALLER + 1);
+}
+
+/* The BPF program found the native frames of groups: the innermost call has no function yet, or none any more. */
+#define IN_CALL(n, flags, call) PYTHON_FRAME | (flags), 0x100 * (n) | ((call) + 1ull) << PYTHON_CALL_SHIFT
+TEST(groups_have_the_calls_that_were_found)
+{
+	static const uint64_t elements[] = { LOOP,
+					     CALLER,
+					     LOOP,
+					     OTHER,
+					     LOOP,
+					     OTHER + 1,
+					     LOOP,
+					     CALLER,
+					     IN_CALL(1, BEGINS, 2),
+					     FRAME(2, 0),
+					     IN_CALL(3, BEGINS, 6) };
+	CHECK_MERGED(PYTHON_MIXED, true, elements, LOOP, CALLER, NAMED(11), NAMED(12), OTHER, OTHER + 1, NAMED(13),
+		     CALLER);
+	/* A call that is not one of the loop is not believed. */
+	static const uint64_t forged[] = { OTHER, LOOP, OTHER + 1, IN_CALL(1, BEGINS, 2) };
+	CHECK_MERGED(PYTHON_MIXED, true, forged, OTHER, NAMED(11), OTHER + 1);
+	static const uint64_t beyond[] = { OTHER, LOOP, OTHER + 1, IN_CALL(1, BEGINS, 900) };
+	CHECK_MERGED(PYTHON_MIXED, true, beyond, OTHER, NAMED(11), OTHER + 1);
+}
+
+/* The interpreter that is last in the list of interpreters was entered last. */
+TEST(interpreters_enter_each_other)
+{
+	static const uint64_t elements[] = {
+		LOOP, OTHER, LOOP, OTHER + 1, IN_CALL(1, BEGINS, 2), IN_CALL(2, BEGINS, 0)
+	};
+	CHECK_MERGED(PYTHON_MIXED, true, elements, NAMED(12), OTHER, NAMED(11), OTHER + 1);
+}
+
+/* Frames outside of the module that switches belong to other greenlets, whether or not the stack could be unwound. */
+TEST(a_greenlet_ends_where_it_was_started)
+{
+	static const uint64_t elements[] = { LOOP,   CALLER, LOOP, SWITCH, SWITCH + 1,
+					     CALLER, LOOP,   LOOP, OTHER,  FRAME(1, BEGINS) };
+	CHECK_MERGED(PYTHON_MIXED, true, elements, LOOP, CALLER, NAMED(11), SWITCH, SWITCH + 1, NAMED(99));
+	CHECK_MERGED(PYTHON_MIXED, false, elements, LOOP, CALLER, NAMED(11), SWITCH, SWITCH + 1, NAMED(99));
+	/* About to switch to another greenlet: the innermost frames are in the module, too. */
+	static const uint64_t leaves[] = { SWITCH, CALLER, LOOP, OTHER, FRAME(1, BEGINS) };
+	CHECK_MERGED(PYTHON_MIXED, true, leaves, SWITCH, CALLER, NAMED(11), OTHER);
 }
 
 TEST(python_alone)

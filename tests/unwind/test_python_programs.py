@@ -94,13 +94,14 @@ def running(command, folder, **environment):
             os.killpg(program.pid, signal.SIGKILL)
 
 
-def run(folder, pids, source, sink, see, is_enough):
+def run(folder, pids, source, sink, see, is_enough, others=()):
     """Profiles processes, and lets see() see each row, until is_enough(), or for too long."""
     begin = looked = time.monotonic()
     done = False
     sinks = [f'csv:lines=yes,{sink},output=-', 'csv.events:rows=events,lines=yes,output=events.csv',
              'folded:lines=yes,output=live.folded', 'capture:output=run.iaprof']
-    with subprocess.Popen([IAPROF, '-q', '-p', ','.join(map(str, pids)), '-i', '250ms', '--finish-within', '1m', '-s', source,
+    with subprocess.Popen([IAPROF, '-q', '-p', ','.join(map(str, pids)), '-i', '250ms', '--finish-within', '1m',
+                           *[word for each in (source, *others) for word in ('-s', each)],
                            *[word for sink in sinks for word in ('-k', sink)]], cwd=folder, stdout=subprocess.PIPE,
                           text=True, encoding='utf-8') as profiler:
         for row in csv.DictReader(profiler.stdout):

@@ -12,6 +12,8 @@
 	.bytes_data = 32, .text_length = 16, .text_state = 32, .text_kind_shift = 2,                                   \
 	.frame_bytecode = IAPROF_PYTHON_NONE, .code_copies = IAPROF_PYTHON_NONE
 
+#define NO_CALLS .thread_call = IAPROF_PYTHON_NONE, .call_next = IAPROF_PYTHON_NONE
+
 /* Up to 3.10 a frame is an object. */
 #define BEFORE_3_11                                                                                                    \
 	COMMON, .interpreters = 32, .interpreter_threads = 8, .thread_id = 176, .thread_frame = 24,                    \
@@ -30,20 +32,21 @@ static const struct {
 	struct iaprof_python_layout layout;
 } versions[] = {
 	{ 0x0308,
-	  { BEFORE_3_11, .frame_position = 104, .position = IAPROF_PYTHON_POSITION_BYTES,
+	  { BEFORE_3_11, NO_CALLS, .frame_position = 104, .position = IAPROF_PYTHON_POSITION_BYTES,
 	    .lines = IAPROF_PYTHON_LINES_NOTAB } },
 	{ 0x0309,
-	  { BEFORE_3_11, .frame_position = 104, .position = IAPROF_PYTHON_POSITION_BYTES,
+	  { BEFORE_3_11, NO_CALLS, .frame_position = 104, .position = IAPROF_PYTHON_POSITION_BYTES,
 	    .lines = IAPROF_PYTHON_LINES_NOTAB } },
 	{ 0x030a,
-	  { BEFORE_3_11, .frame_position = 96, .position = IAPROF_PYTHON_POSITION_UNITS,
-	    .lines = IAPROF_PYTHON_LINES_TABLE } },
+	  { BEFORE_3_11, .thread_call = 48, .call_next = 8, .frame_position = 96,
+	    .position = IAPROF_PYTHON_POSITION_UNITS, .lines = IAPROF_PYTHON_LINES_TABLE } },
 	{ 0x030b,
-	  { FROM_3_11, .interpreter_threads = 16, .thread_id = 152, .cframe_frame = 8, .frame_code = 32,
-	    .frame_previous = 48, .frame_entry = 68, .entry = IAPROF_PYTHON_ENTRY_FLAG, .code_line = 72,
-	    .code_bytecode = 184, .text_ascii = 48, .text_compact = 72 } },
+	  { FROM_3_11, .interpreter_threads = 16, .thread_id = 152, .cframe_frame = 8, .thread_call = 56,
+	    .call_next = 16, .frame_code = 32, .frame_previous = 48, .frame_entry = 68,
+	    .entry = IAPROF_PYTHON_ENTRY_FLAG, .code_line = 72, .code_bytecode = 184, .text_ascii = 48,
+	    .text_compact = 72 } },
 	{ 0x030c,
-	  { FROM_3_11, .interpreter_threads = 72, .thread_id = 136, .cframe_frame = 0, .frame_code = 0,
+	  { FROM_3_11, NO_CALLS, .interpreter_threads = 72, .thread_id = 136, .cframe_frame = 0, .frame_code = 0,
 	    .frame_previous = 8, .frame_entry = 70, .entry = IAPROF_PYTHON_ENTRY_OWNER, .entry_owner = 3,
 	    .code_line = 68, .code_bytecode = 192, .text_ascii = 40, .text_compact = 56 } },
 };
@@ -149,6 +152,8 @@ static void set_layout(struct iaprof_python_layout *layout, const struct parts *
 		.code_lines = (uint16_t)code[4],
 		.code_bytecode = (uint16_t)code[9],
 		.code_copies = IAPROF_PYTHON_NONE,
+		.thread_call = IAPROF_PYTHON_NONE,
+		.call_next = IAPROF_PYTHON_NONE,
 		.object_type = (uint16_t)object[1],
 		.text_length = (uint16_t)unicode[2],
 		.text_state = (uint16_t)unicode[1],

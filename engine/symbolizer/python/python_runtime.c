@@ -13,7 +13,7 @@ struct search {
 	const struct elf_file *elf;
 	struct iaprof_python *python;
 	GElf_Sym runtime, version, loop;
-	bool has_runtime, has_version;
+	bool has_runtime, has_version, has_greenlet;
 	uint32_t newest; /* version that first had one of the functions */
 };
 
@@ -42,6 +42,8 @@ static void take_symbol(struct search *search, const char *name, const GElf_Sym 
 		search->loop = *symbol;
 		python->loop[0] = symbol->st_value;
 		python->loop_end[0] = symbol->st_value + symbol->st_size;
+	} else if (strcmp(name, "PyInit__greenlet") == 0 || strcmp(name, "PyInit_greenlet") == 0) {
+		search->has_greenlet = true;
 	} else if (strcmp(name, LOOP ".cold") == 0) {
 		python->loop[1] = symbol->st_value;
 		python->loop_end[1] = symbol->st_value + symbol->st_size;
@@ -167,8 +169,10 @@ bool python_runtime_find(struct iaprof_python *python, const struct elf_file *el
 	take_symbols(&search, SHT_DYNSYM);
 	if (search.has_runtime && !python->loop[1])
 		take_symbols(&search, SHT_SYMTAB);
-	if (!search.has_runtime || !python->loop[0])
-		return false;
+	if (!search.has_runtime || !python->loop[0]) {
+		*python = (struct iaprof_python){ .flags = search.has_greenlet ? IAPROF_PYTHON_GREENLET : 0 };
+		return search.has_greenlet;
+	}
 	if (!python->loop[1])
 		find_cold_part(&search);
 	python->runtime = search.runtime.st_value;

@@ -10,7 +10,7 @@
 #include <iaprof/python.h>
 #include "symbolizer/elf_file.h"
 
-/* Returns false if the file has no interpreter. */
+/* Returns false if the file has neither an interpreter nor the module greenlet. */
 bool python_runtime_find(struct iaprof_python *python, const struct elf_file *elf);
 
 /* Sets the layout of a version before 3.13. Returns false if it is not known. */
