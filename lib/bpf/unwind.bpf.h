@@ -27,6 +27,51 @@ static __always_inline bool unwind_read(const struct unwind_memory *memory, __u6
 	return !bpf_probe_read_user(to, size, (const void *)address);
 }
 
+#ifdef __TARGET_ARCH_x86
+static __always_inline const __u64 *unwind_entry(void)
+{
+	return (const __u64 *)bpf_task_pt_regs(bpf_get_current_task_btf());
+}
+
+/* Reads a register with which the task entered the Linux kernel. */
+static __always_inline bool unwind_other(const struct unwind_memory *memory, __u32 number, __u64 *value)
+{
+	return !bpf_probe_read_kernel(value, sizeof *value,
+				      unwind_entry() + (UNWIND_POSITIONS >> (number & 15) * 4 & 15));
+}
+
+/* Returns whether the task entered the Linux kernel with these registers. */
+static __always_inline bool unwind_is_entry(const struct unwind_registers *registers)
+{
+	const bpf_user_pt_regs_t *entry = (const void *)unwind_entry();
+	__u64 pc = 0, sp = 0;
+	return !bpf_probe_read_kernel(&pc, sizeof pc, &PT_REGS_IP(entry)) && pc == registers->pc &&
+	       !bpf_probe_read_kernel(&sp, sizeof sp, &PT_REGS_SP(entry)) && sp == registers->sp;
+}
+/* Copies the registers for unwind_copy.others. */
+static __always_inline void unwind_others_copy(__u64 *others, const struct unwind_registers *registers)
+{
+	if (registers->is_behind_call || !unwind_is_entry(registers) ||
+	    bpf_probe_read_kernel(others, UNWIND_OTHERS * sizeof *others, unwind_entry()))
+		__builtin_memset(others, 0, UNWIND_OTHERS * sizeof *others);
+}
+#else
+static __always_inline bool unwind_other(const struct unwind_memory *memory, __u32 number, __u64 *value)
+{
+	return false;
+}
+
+static __always_inline bool unwind_is_entry(const struct unwind_registers *registers)
+{
+	return false;
+}
+
+static __always_inline void unwind_others_copy(__u64 *others, const struct unwind_registers *registers)
+{
+	__builtin_memset(others, 0, UNWIND_OTHERS * sizeof *others);
+}
+#endif
+
 #include "bpf/unwind_step.h"
 
 /*
@@ -448,6 +493,7 @@ static __always_inline struct unwind_state *unwind_begin(__u32 *element, const s
 	__builtin_memset(state, 0, offsetof(struct unwind_state, ends));
 	state->frame.registers = *registers;
 	state->frame.is_exact = !registers->is_behind_call;
+	state->frame.has_others = state->frame.is_exact && unwind_is_entry(registers);
 	state->hash = sip_begin();
 	state->begin = registers->sp;
 	return state;

@@ -55,6 +55,13 @@ struct unwind_question {
 	__u32 pad;
 };
 
+/*
+ * x86-64: positions in struct pt_regs (arch/x86/include/uapi/asm/ptrace.h) of the registers with DWARF numbers 0 to 15,
+ * 4 bits each from the lowest on. The stack pointer, number 7, is not among them.
+ */
+#define UNWIND_POSITIONS 0x01236789f4ed5bcaull
+#define UNWIND_OTHERS 16u
+
 /* User registers. */
 struct unwind_registers {
 	__u64 pc, sp, fp;
@@ -77,6 +84,7 @@ struct unwind_copy {
 	__u16 pages; /* bit n: page n was read; a page that was never written cannot be */
 	__u64 start; /* address of the first byte */
 	struct unwind_registers registers;
+	__u64 others[UNWIND_OTHERS]; /* by UNWIND_POSITIONS; all 0: not known */
 	__u8 bytes[UNWIND_COPY_SIZE];
 };
 

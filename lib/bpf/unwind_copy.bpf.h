@@ -4,12 +4,13 @@
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
-#include "bpf/unwind.h"
+#include "bpf/unwind.bpf.h"
 
 /* Copies the page of the stack pointer and those above it. */
 static __always_inline void unwind_copy_take(struct unwind_copy *copy, const struct unwind_registers *registers)
 {
 	copy->registers = *registers;
+	unwind_others_copy(copy->others, registers);
 	copy->start = registers->sp & ~(__u64)(UNWIND_COPY_PAGE - 1);
 	copy->size = copy->pages = 0;
 #pragma unroll

@@ -43,6 +43,12 @@ static bool unwind_read(const struct unwind_memory *memory, __u64 address, void 
 	return false;
 }
 
+static bool unwind_other(const struct unwind_memory *memory, __u32 number, __u64 *value)
+{
+	*value = memory->copy->others[UNWIND_POSITIONS >> (number & 15) * 4 & 15];
+	return true;
+}
+
 #include "bpf/unwind_step.h"
 
 static const struct unwind_mapping *find_mapping(const struct unwind_mapping *mappings, uint32_t count,
@@ -86,6 +92,8 @@ uint32_t unwind_copy_walk(const struct unwinder *unwinder, const struct unwind_c
 	bool is_beyond = false;
 	const struct unwind_memory memory = { .copy = copy, .is_beyond = &is_beyond };
 	struct unwind_frame frame = { .registers = copy->registers, .is_exact = !copy->registers.is_behind_call };
+	for (size_t i = 0; i < UNWIND_OTHERS; i++)
+		frame.has_others |= copy->others[i] != 0;
 	uint32_t count = 0, end = UNWIND_CONTINUES;
 	const struct unwind_mapping *mappings = unwinder_mappings(unwinder, copy->process, copy->execution, &count);
 	*depth = 0;

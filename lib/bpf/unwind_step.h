@@ -5,6 +5,9 @@
  *
  *     struct unwind_memory;
  *     bool unwind_read(const struct unwind_memory *memory, __u64 address, void *to, __u32 size); false: not readable
+ *     bool unwind_other(const struct unwind_memory *memory, __u32 number, __u64 *value); false: not known
+ *
+ * The latter returns another register of the interrupted frame, by its DWARF number.
  */
 #pragma once
 
@@ -16,8 +19,9 @@
 
 struct unwind_frame {
 	struct unwind_registers registers;
-	__u32 is_exact; /* pc is an interrupted instruction, not a return address */
-	__u32 pad;
+	__u32 is_exact;   /* pc is an interrupted instruction, not a return address */
+	__u32 has_others; /* unwind_other() has the registers of the interrupted frame, from which this one was reached
+			   */
 };
 
 /* Returns the address of the current instruction: the call, or the interrupted one. */
@@ -45,6 +49,15 @@ UNWIND_INLINE __u32 unwind_by_frame_pointer(struct unwind_registers *registers, 
 	return UNWIND_CONTINUES;
 }
 
+/* Reads a value on the stack and adds to it: see IAPROF_UNWIND_CFA_FRAME_VALUE. */
+UNWIND_INLINE bool unwind_value(__u64 base, __s32 offset, const struct unwind_memory *memory, __u64 *value)
+{
+	if (!unwind_read(memory, base + (__u64)(__s64)(__s16)offset, value, sizeof *value))
+		return false;
+	*value += (__u64)(__s64)(offset >> 16);
+	return true;
+}
+
 UNWIND_INLINE bool unwind_cfa(const struct unwind_registers *registers, const struct iaprof_unwind_rule *rule,
 			      const struct unwind_memory *memory, __u64 *cfa)
 {
@@ -57,9 +70,22 @@ UNWIND_INLINE bool unwind_cfa(const struct unwind_registers *registers, const st
 		*cfa = registers->fp + offset;
 		return true;
 	case IAPROF_UNWIND_CFA_STACK_VALUE:
-		return unwind_read(memory, registers->sp + offset, cfa, sizeof *cfa);
+		return unwind_value(registers->sp, rule->cfa_offset, memory, cfa);
 	case IAPROF_UNWIND_CFA_FRAME_VALUE:
-		return unwind_read(memory, registers->fp + offset, cfa, sizeof *cfa);
+		return unwind_value(registers->fp, rule->cfa_offset, memory, cfa);
+	case IAPROF_UNWIND_CFA_REGISTER:
+		if (!unwind_other(memory, rule->cfa_offset & 0xffff, cfa))
+			return false;
+		*cfa += (__u64)(__s64)(rule->cfa_offset >> 16);
+		return true;
+	case IAPROF_UNWIND_CFA_INDEXED_VALUE:
+		if (!unwind_other(memory, rule->cfa_offset & 15, cfa))
+			return false;
+		offset = (__u64)(__s64)((__s16)rule->cfa_offset >> 4);
+		if (!unwind_read(memory, registers->sp + offset + 8 * *cfa, cfa, sizeof *cfa))
+			return false;
+		*cfa += (__u64)(__s64)(rule->cfa_offset >> 16);
+		return true;
 	default: /* IAPROF_UNWIND_CFA_PLT */
 		*cfa = registers->sp + 8 + ((registers->pc & 15) >= offset ? 8 : 0);
 		return true;
@@ -81,8 +107,9 @@ UNWIND_INLINE __u32 unwind_by_rule(struct unwind_registers *registers, const str
 				   const struct unwind_memory *memory)
 {
 	__u64 cfa, pc, fp = registers->fp;
-	if (!unwind_cfa(registers, rule, memory, &cfa) ||
-	    !unwind_register(registers, cfa, rule->return_address, rule->return_offset, memory, &pc))
+	if (!unwind_cfa(registers, rule, memory, &cfa))
+		return UNWIND_UNREADABLE;
+	if (!unwind_register(registers, cfa, rule->return_address, rule->return_offset, memory, &pc))
 		return UNWIND_UNREADABLE;
 	bool is_saved = rule->frame == IAPROF_UNWIND_AT_CFA || rule->frame == IAPROF_UNWIND_AT_FRAME ||
 			rule->frame == IAPROF_UNWIND_AT_STACK;
@@ -95,6 +122,20 @@ UNWIND_INLINE __u32 unwind_by_rule(struct unwind_registers *registers, const str
 	registers->sp = cfa;
 	registers->fp = fp;
 	return UNWIND_CONTINUES;
+}
+
+/* Registers that functions save, by DWARF number: they can be others in callers (System V ABI, AMD64, 3.2.1). */
+#define UNWIND_SAVED_REGISTERS (1u << 3 | 1u << 12 | 1u << 13 | 1u << 14 | 1u << 15)
+
+/*
+ * Returns whether the rule's registers are known. Code that needs another register behind a call relies on that the
+ * callee has not changed it.
+ */
+UNWIND_INLINE bool unwind_can_apply(const struct unwind_frame *frame, const struct iaprof_unwind_rule *rule)
+{
+	if (rule->cfa != IAPROF_UNWIND_CFA_REGISTER && rule->cfa != IAPROF_UNWIND_CFA_INDEXED_VALUE)
+		return true;
+	return frame->has_others && (frame->is_exact || !(UNWIND_SAVED_REGISTERS >> (rule->cfa_offset & 15) & 1));
 }
 
 /* Moves to the caller. Returns UNWIND_CONTINUES, or why the stack ends. */
@@ -110,7 +151,11 @@ UNWIND_INLINE __u32 unwind_step(struct unwind_frame *frame, const struct iaprof_
 	 */
 	if (!has_rule && !frame->is_exact && !frame->registers.fp)
 		return UNWIND_COMPLETE;
+	if (!unwind_can_apply(frame, rule))
+		return UNWIND_NO_RULE;
 	frame->is_exact = has_rule && rule->flags & IAPROF_UNWIND_SIGNAL_FRAME;
+	if (frame->is_exact)
+		frame->has_others = 0;
 	return has_rule ? unwind_by_rule(&frame->registers, rule, memory)
 			: unwind_by_frame_pointer(&frame->registers, memory);
 }

@@ -30,10 +30,20 @@ static void print_rule(const struct iaprof_unwind_rule *rule)
 					     [IAPROF_UNWIND_CFA_FRAME] = "frame",
 					     [IAPROF_UNWIND_CFA_FRAME_VALUE] = "*frame",
 					     [IAPROF_UNWIND_CFA_STACK_VALUE] = "*stack",
-					     [IAPROF_UNWIND_CFA_PLT] = "plt" };
-	printf("%s", names[rule->cfa]);
+					     [IAPROF_UNWIND_CFA_PLT] = "plt",
+					     [IAPROF_UNWIND_CFA_INDEXED_VALUE] = "*index" };
+	static const char *const registers[16] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
+						   "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
+	bool is_register = rule->cfa == IAPROF_UNWIND_CFA_REGISTER;
+	printf("%s", is_register ? registers[rule->cfa_offset & 15] : names[rule->cfa]);
 	if (rule->cfa >= IAPROF_UNWIND_CFA_STACK) {
-		printf("%+" PRId32, rule->cfa_offset);
+		bool is_value =
+			rule->cfa == IAPROF_UNWIND_CFA_FRAME_VALUE || rule->cfa == IAPROF_UNWIND_CFA_STACK_VALUE;
+		printf("%+" PRId32, is_value      ? (int16_t)rule->cfa_offset
+				    : is_register ? rule->cfa_offset >> 16
+						  : rule->cfa_offset);
+		if (is_value)
+			printf("%+" PRId32, rule->cfa_offset >> 16);
 		print_register("frame", rule->frame, rule->frame_offset);
 		print_register("ra", rule->return_address, rule->return_offset);
 		if (rule->flags & IAPROF_UNWIND_SIGNAL_FRAME)

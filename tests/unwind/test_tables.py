@@ -51,13 +51,14 @@ def expected(cfa, frame, back):
     if back == 'u':
         return lambda rule: rule == 'end'
     if cfa == 'exp':
-        return lambda rule: re.match(r'(plt|\*frame|\*stack|none)', rule)
-    base = {STACK: 'stack', FRAME: 'frame'}.get(re.split('[+-]', cfa)[0])
-    if base is None or not back.startswith('c'):
+        return lambda rule: re.match(r'(plt|\*frame|\*stack|\*index)', rule)
+    register, offset = re.match('([a-z0-9]+)([+-][0-9]+)', cfa).groups()
+    base = {STACK: 'stack', FRAME: 'frame'}.get(register, register) + offset
+    if not back.startswith('c'):
         return lambda rule: rule == 'none'
     place = 'u' if frame in 'us' else frame if frame.startswith('c') else None
-    text = f'{base}{cfa[3:]} frame={place} ra={back}'
-    return lambda rule: rule == text or (place is None and rule.startswith(f'{base}{cfa[3:]} frame='))
+    text = f'{base} frame={place} ra={back}'
+    return lambda rule: rule == text or (place is None and rule.startswith(f'{base} frame='))
 
 
 def compare(path):

@@ -90,6 +90,44 @@ static int32_t plt_expression(const uint8_t *block, uint64_t size)
 	return literal > DW_OP_lit0 && literal <= DW_OP_lit15 ? literal - DW_OP_lit0 : 0;
 }
 
+/*
+ * Reads the end of an expression: nothing, or a dereference and perhaps an addend. Combines offset and addend as
+ * IAPROF_UNWIND_CFA_FRAME_VALUE has them. Returns false for any other end.
+ */
+static bool read_value(const uint8_t *next, const uint8_t *end, int64_t *offset, bool *is_value)
+{
+	uint64_t addend = 0;
+	*is_value = next < end && *next == DW_OP_deref;
+	if (!*is_value)
+		return next == end;
+	next++;
+	if (next < end && (*next++ != DW_OP_plus_uconst || !call_frame_read_number(&next, end, &addend)))
+		return false;
+	if (next != end || addend > INT16_MAX || *offset < INT16_MIN || *offset > INT16_MAX)
+		return false;
+	*offset = (int32_t)((uint32_t)addend << 16 | (uint16_t)*offset);
+	return true;
+}
+
+/*
+ * Recognizes the expression of OpenSSL's bn_mul_mont(): the value at rsp + offset + 8 * register, plus an addend.
+ * Returns it as IAPROF_UNWIND_CFA_INDEXED_VALUE has it, 0 for any other expression.
+ */
+static int32_t indexed_expression(const uint8_t *block, uint64_t size)
+{
+	static const uint8_t index[] = { DW_OP_lit8, DW_OP_mul, DW_OP_plus };
+	const uint8_t *next = block, *end = block + size;
+	uint64_t base, number;
+	int64_t offset, none;
+	bool is_value;
+	if (!read_register(&next, end, &base, &offset) || base != 7 || offset < -2048 || offset > 2047 ||
+	    !read_register(&next, end, &number, &none) || number > 15 || none || (size_t)(end - next) < sizeof index ||
+	    memcmp(next, index, sizeof index) != 0)
+		return 0;
+	offset = offset * 16 | (int64_t)number;
+	return read_value(next + sizeof index, end, &offset, &is_value) && is_value ? (int32_t)offset : 0;
+}
+
 static void set_cfa_expression(struct call_frame_state *state, const struct call_frame_registers *registers,
 			       const uint8_t *block, uint64_t size)
 {
@@ -97,13 +135,16 @@ static void set_cfa_expression(struct call_frame_state *state, const struct call
 	uint64_t number;
 	int64_t offset;
 	int32_t plt = registers->is_x86 ? plt_expression(block, size) : 0;
+	int32_t indexed = registers->is_x86 ? indexed_expression(block, size) : 0;
 	state->has_cfa = false;
-	state->cfa_rule = plt ? IAPROF_UNWIND_CFA_PLT : IAPROF_UNWIND_CFA_NONE;
-	state->cfa_rule_offset = plt;
-	if (plt || !read_register(&next, end, &number, &offset))
+	state->cfa_rule = plt       ? IAPROF_UNWIND_CFA_PLT
+			  : indexed ? IAPROF_UNWIND_CFA_INDEXED_VALUE
+				    : IAPROF_UNWIND_CFA_NONE;
+	state->cfa_rule_offset = plt | indexed;
+	if (plt || indexed || !read_register(&next, end, &number, &offset))
 		return;
-	bool is_value = end - next == 1 && *next == DW_OP_deref;
-	if (next != end && !is_value)
+	bool is_value;
+	if (!read_value(next, end, &offset, &is_value))
 		return;
 	if (number == registers->stack)
 		state->cfa_rule = is_value ? IAPROF_UNWIND_CFA_STACK_VALUE : IAPROF_UNWIND_CFA_STACK;
@@ -342,6 +383,24 @@ void call_frame_begin(struct call_frame *frame, const struct call_frame_common *
 	frame->remembered_count = 0;
 }
 
+/* Sets the CFA to a register and an offset. */
+static void set_cfa_register(struct iaprof_unwind_rule *rule, const struct call_frame_registers *registers,
+			     const struct call_frame_state *state)
+{
+	int64_t offset = state->cfa_offset;
+	uint64_t number = state->cfa_register;
+	bool is_other = number != registers->stack && number != registers->frame;
+	if (is_other && registers->is_x86 && number < 16 && offset >= INT16_MIN && offset <= INT16_MAX) {
+		rule->cfa = IAPROF_UNWIND_CFA_REGISTER;
+		rule->cfa_offset = (int32_t)((uint32_t)offset << 16 | (uint32_t)number);
+	} else if (!is_other && offset >= INT32_MIN && offset <= INT32_MAX) {
+		rule->cfa = number == registers->stack ? IAPROF_UNWIND_CFA_STACK : IAPROF_UNWIND_CFA_FRAME;
+		rule->cfa_offset = (int32_t)offset;
+	} else {
+		rule->cfa = IAPROF_UNWIND_CFA_NONE;
+	}
+}
+
 static struct iaprof_unwind_rule rule_of(const struct call_frame *frame)
 {
 	static const struct iaprof_unwind_rule none;
@@ -356,14 +415,8 @@ static struct iaprof_unwind_rule rule_of(const struct call_frame *frame)
 					   .return_offset = state->return_address.offset };
 	if (rule.return_address == IAPROF_UNWIND_UNDEFINED)
 		return (struct iaprof_unwind_rule){ .cfa = IAPROF_UNWIND_CFA_END };
-	if (state->has_cfa) {
-		bool fits = state->cfa_offset >= INT32_MIN && state->cfa_offset <= INT32_MAX;
-		rule.cfa = !fits                                     ? IAPROF_UNWIND_CFA_NONE
-			   : state->cfa_register == registers->stack ? IAPROF_UNWIND_CFA_STACK
-			   : state->cfa_register == registers->frame ? IAPROF_UNWIND_CFA_FRAME
-								     : IAPROF_UNWIND_CFA_NONE;
-		rule.cfa_offset = (int32_t)state->cfa_offset;
-	}
+	if (state->has_cfa)
+		set_cfa_register(&rule, registers, state);
 	bool is_usable = rule.return_address != IAPROF_UNWIND_IN_OTHER &&
 			 (rule.return_address != IAPROF_UNWIND_SAME || !registers->is_x86);
 	return rule.cfa && is_usable ? rule : none;

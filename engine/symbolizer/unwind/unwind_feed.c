@@ -353,7 +353,9 @@ static void deliver(const struct result *result, unwind_feed_callback *callback,
 						    .index = pages ? table->index.items : &no_rows,
 						    .rows = table->rows.items,
 						    .rules = table->rules.items,
-						    .python = table->python.version || table->python.flags ? &table->python : NULL,
+						    .python = table->python.version || table->python.flags
+								      ? &table->python
+								      : NULL,
 						    .thread_context = &table->thread_context };
 		callback(context, &made, NULL);
 		return;
