@@ -32,10 +32,10 @@ IAPROF_ASSERT_SIZE(iaprof_unwind_row, 4);
 
 /* How the canonical frame address is calculated: the stack pointer of the caller after the call. */
 enum iaprof_unwind_cfa {
-	IAPROF_UNWIND_CFA_NONE = 0,        /* no rule: not code, or a rule that needs other registers */
-	IAPROF_UNWIND_CFA_END = 1,         /* the outermost frame: there is no caller */
-	IAPROF_UNWIND_CFA_STACK = 2,       /* stack pointer + cfa_offset */
-	IAPROF_UNWIND_CFA_FRAME = 3,       /* frame pointer + cfa_offset */
+	IAPROF_UNWIND_CFA_NONE = 0,  /* no rule: not code, or a rule that needs other registers */
+	IAPROF_UNWIND_CFA_END = 1,   /* the outermost frame: there is no caller */
+	IAPROF_UNWIND_CFA_STACK = 2, /* stack pointer + cfa_offset */
+	IAPROF_UNWIND_CFA_FRAME = 3, /* frame pointer + cfa_offset */
 	/*
 	 * A value and an addend: the low 16 bits of cfa_offset are the offset of the value from the frame pointer (a
 	 * realigned stack) or the stack pointer (assembler), the high ones are added to the value. Both are signed.
@@ -44,16 +44,17 @@ enum iaprof_unwind_cfa {
 	IAPROF_UNWIND_CFA_STACK_VALUE = 5,
 	IAPROF_UNWIND_CFA_PLT = 6, /* stack pointer + 8, or + 16 from byte cfa_offset of each 16 bytes of code on */
 	/*
-	 * Another register and an addend: the low 16 bits of cfa_offset are its DWARF number (0 to 15, x86-64), the high
-	 * ones the signed addend. Of use in the frame that was interrupted, whose registers are all known, and in its
-	 * callers if the register is not one that functions save.
+	 * Another register and an addend: the low 16 bits of cfa_offset are its DWARF number (0 to 15, x86-64), the
+	 * high ones the signed addend. Of use in the frame that was interrupted, whose registers are all known, and in
+	 * its callers if the register is not one that functions save.
 	 */
 	IAPROF_UNWIND_CFA_REGISTER = 7,
 	/*
-	 * A value and an addend, as with IAPROF_UNWIND_CFA_STACK_VALUE. The value is at stack pointer + offset + 8 times
+	 * A value and an addend, as with IAPROF_UNWIND_CFA_STACK_VALUE. The value is at stack pointer + offset + 8 *
 	 * another register: the low 4 bits are the register's number, the next 12 the signed offset.
 	 */
 	IAPROF_UNWIND_CFA_INDEXED_VALUE = 8,
+	IAPROF_UNWIND_CFA_SWITCHED = 9, /* by frame pointer, which is in another stack at any address */
 };
 
 /* Where a register of the caller is. */

@@ -36,11 +36,12 @@ UNWIND_INLINE __u64 unwind_frame_shown(const struct unwind_frame *frame, __u32 d
 	return frame->registers.pc + (frame->is_exact && depth ? 1 : 0);
 }
 
-/* Moves to the caller by frame pointers. */
-UNWIND_INLINE __u32 unwind_by_frame_pointer(struct unwind_registers *registers, const struct unwind_memory *memory)
+/* Moves to the caller by frame pointers. is_switched: it is on another stack, at a lower or higher address. */
+UNWIND_INLINE __u32 unwind_by_frame_pointer(struct unwind_registers *registers, bool is_switched,
+					    const struct unwind_memory *memory)
 {
 	__u64 saved[2];
-	if (!registers->fp || registers->fp < registers->sp || registers->fp & 7 ||
+	if (!registers->fp || (registers->fp < registers->sp && !is_switched) || registers->fp & 7 ||
 	    !unwind_read(memory, registers->fp, saved, sizeof saved))
 		return UNWIND_NO_RULE;
 	registers->sp = registers->fp + sizeof saved;
@@ -142,7 +143,8 @@ UNWIND_INLINE bool unwind_can_apply(const struct unwind_frame *frame, const stru
 UNWIND_INLINE __u32 unwind_step(struct unwind_frame *frame, const struct iaprof_unwind_rule *rule,
 				const struct unwind_memory *memory)
 {
-	bool has_rule = rule->cfa != IAPROF_UNWIND_CFA_NONE;
+	bool is_switched = rule->cfa == IAPROF_UNWIND_CFA_SWITCHED;
+	bool has_rule = rule->cfa != IAPROF_UNWIND_CFA_NONE && !is_switched;
 	if (rule->cfa == IAPROF_UNWIND_CFA_END)
 		return UNWIND_COMPLETE;
 	/*
@@ -157,5 +159,5 @@ UNWIND_INLINE __u32 unwind_step(struct unwind_frame *frame, const struct iaprof_
 	if (frame->is_exact)
 		frame->has_others = 0;
 	return has_rule ? unwind_by_rule(&frame->registers, rule, memory)
-			: unwind_by_frame_pointer(&frame->registers, memory);
+			: unwind_by_frame_pointer(&frame->registers, is_switched, memory);
 }

@@ -31,7 +31,8 @@ static void print_rule(const struct iaprof_unwind_rule *rule)
 					     [IAPROF_UNWIND_CFA_FRAME_VALUE] = "*frame",
 					     [IAPROF_UNWIND_CFA_STACK_VALUE] = "*stack",
 					     [IAPROF_UNWIND_CFA_PLT] = "plt",
-					     [IAPROF_UNWIND_CFA_INDEXED_VALUE] = "*index" };
+					     [IAPROF_UNWIND_CFA_INDEXED_VALUE] = "*index",
+					     [IAPROF_UNWIND_CFA_SWITCHED] = "switched" };
 	static const char *const registers[16] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
 						   "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15" };
 	bool is_register = rule->cfa == IAPROF_UNWIND_CFA_REGISTER;

@@ -39,7 +39,7 @@ bool unwind_table_is_valid(const struct unwind_table *table)
 		if (table->rows.items[row].rule >= table->rules.count)
 			return false;
 	for (size_t rule = 0; rule < table->rules.count; rule++)
-		if (table->rules.items[rule].cfa > IAPROF_UNWIND_CFA_INDEXED_VALUE ||
+		if (table->rules.items[rule].cfa > IAPROF_UNWIND_CFA_SWITCHED ||
 		    table->rules.items[rule].frame > IAPROF_UNWIND_AT_STACK ||
 		    table->rules.items[rule].return_address > IAPROF_UNWIND_AT_STACK)
 			return false;

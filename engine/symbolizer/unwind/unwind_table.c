@@ -13,6 +13,7 @@
 #include "base/keyed_array.h"
 #include "base/keyed_hash.h"
 #include "symbolizer/unwind/call_frame.h"
+#include "symbolizer/unwind/stack_switches.h"
 
 /* DWARF register numbers, from the System V ABI's supplement for x86-64, and from AAPCS64. */
 static const struct call_frame_registers x86_64 = { .stack = 7, .frame = 6, .return_address = 16, .is_x86 = true };
@@ -31,6 +32,7 @@ struct function {
 	uint64_t start, end;
 	const uint8_t *instructions, *instructions_end;
 	uint32_t common;
+	uint8_t cfa; /* enum iaprof_unwind_cfa, of all of it; IAPROF_UNWIND_CFA_NONE: it has instructions */
 };
 
 struct maker {
@@ -192,6 +194,15 @@ static void list_functions(struct maker *maker, const struct elf_file *elf, Elf_
 	}
 }
 
+static bool add_switch(void *context, uint64_t start, uint64_t end, uint8_t cfa)
+{
+	struct maker *maker = context;
+	struct function function = { .start = start, .end = end, .cfa = cfa };
+	if (!array_push(&maker->functions, function))
+		maker->failed = true;
+	return !maker->failed;
+}
+
 static int compare(const void *left, const void *right)
 {
 	const struct function *a = left, *b = right;
@@ -276,6 +287,12 @@ static bool add_rules(struct maker *maker, const struct function *function)
 	struct iaprof_unwind_rule rule;
 	uint64_t end;
 	bool is_read = false;
+	if (function->cfa) {
+		rule = (struct iaprof_unwind_rule){ .cfa = function->cfa };
+		add_row(maker, function->start, intern_rule(maker, &rule));
+		add_row(maker, function->end, intern_rule(maker, &none));
+		return true;
+	}
 	call_frame_begin(&frame, &maker->commons.items[function->common].frame, function->start, function->instructions,
 			 function->instructions_end);
 	for (uint64_t address = function->start; address < function->end && !maker->failed; address = end) {
@@ -325,12 +342,12 @@ int unwind_table_make(struct unwind_table *table, const struct elf_file *elf)
 		return -ENOTSUP;
 	Elf_Scn *section = elf_file_section(elf, ".eh_frame", 0, &header);
 	Elf_Data *data = section && header.sh_type != SHT_NOBITS ? elf_file_section_data(section) : NULL;
-	if (!data)
-		return -ENODATA;
 	struct maker maker = { .table = table, .registers = is_arm ? &aarch64 : &x86_64 };
 	hash_key_make(&maker.hash_key);
 	maker.failed = !hash_index_push(&maker.index, hash_rule(&maker, &none), &table->rules, none);
-	list_functions(&maker, elf, data, header.sh_addr);
+	if (data)
+		list_functions(&maker, elf, data, header.sh_addr);
+	stack_switches_each(elf, add_switch, &maker);
 	build_table(&maker);
 	keyed_array_free(&maker.commons);
 	array_free(&maker.functions);
