@@ -17,7 +17,7 @@
 #include "config/help.h"
 #include "config/build_paths.h"
 #include "engine.h"
-#include "plugin/helper.h"
+#include "child/helper.h"
 #include "plugin/option_aliases.h"
 #include "plugin/plugin_call.h"
 #include "plugin/plugin_description.h"

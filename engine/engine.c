@@ -27,6 +27,7 @@ static void engine_free(struct engine *engine)
 	profiles_free(engine);
 	sideband_free(engine->sideband);
 	mapped_files_free(&engine->mapped_files);
+	broker_free(engine->broker);
 	kept_files_free(&engine->kept_files);
 	unwind_tables_free(engine);
 	pthread_mutex_destroy(&engine->progress_lock);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "broker/broker.h"
 #include "bus/engine.h"
 #include "process/mapped_files.h"
 #include "process/sideband.h"
@@ -20,6 +21,7 @@ struct engine {
 	struct engine_options options;
 
 	/* Loop thread. */
+	struct broker *broker;     /* opens and reads what sideband and mapped_files refer to */
 	struct sideband *sideband; /* NULL: processes are not followed */
 	struct loop_watch *events_watch, *drain_watch;
 	uint64_t drain_begin;  /* time since when process events wait to be read together */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sends process and mapping events of the target's processes to the bus: see engine_state.h. */
+#include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
 
@@ -146,9 +147,14 @@ static void drain_due(void *context, uint64_t expirations)
 int process_feed_open(struct engine *engine, struct error *error)
 {
 	const struct iaprof_target *target = engine->services.target;
-	struct sideband_output output = {
-		.context = engine, .intern = intern_event_text, .emit = emit_events, .lost = send_lost
-	};
+	engine->broker = engine->mapped_files.broker = broker_new();
+	if (!engine->broker)
+		return error_set(error, ENOMEM, "process events: out of memory");
+	struct sideband_output output = { .context = engine,
+					  .broker = engine->broker,
+					  .intern = intern_event_text,
+					  .emit = emit_events,
+					  .lost = send_lost };
 	engine->sideband = sideband_new(&output, target->pids, target->pid_count,
 					target->flags & IAPROF_TARGET_CHILDREN, 0, error);
 	return engine->sideband ? 0 : error_wrap(error, "process events");

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "child/channel.h"
 #include "child/child.h"
-#include "plugin/helper.h"
+#include "child/helper.h"
 #include "run/injector_messages.h"
 
 /* Reading the process's files may wait for a server. Less than a callback of an isolated source may take. */

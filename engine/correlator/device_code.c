@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "process/proc_reader.h"
+#include "process/process_stat.h"
 #include "correlator/kernel_code.h"
 #include "correlator/loaded_code.h"
 #include "base/saturating.h"
@@ -160,7 +160,7 @@ static struct file_identity owner_of(const struct device_code *code, uint32_t pi
 {
 	struct file_identity owner = { 0 };
 	const struct process *process = process_table_find(code->options.processes, pid, time);
-	if (proc_user(pid, &owner.owner))
+	if (process_user(pid, &owner.owner))
 		return owner;
 	owner.owner = process ? process->user : 0;
 	owner.mode = process ? 0 : BUDGET_NEVER_TRUSTED;

@@ -2,17 +2,14 @@
 /* See mapped_files.h. */
 #include "process/mapped_files.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <linux/openat2.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/regular_file.h"
-#include "process/process_file.h"
 
 /* Beyond these limits, the tables are cleared, and files are reported again. */
 #define NAMES_MAX 65536u
@@ -82,12 +79,11 @@ static bool name_is_due(struct mapped_files *files, const struct iaprof_record_m
 }
 
 /* Returns whether the file was not reported yet. */
-static bool file_is_new(struct mapped_files *files, const struct stat *status)
+static bool file_is_new(struct mapped_files *files, const struct file_identity *identity)
 {
-	struct mapped_files_file file = { .device = status->st_dev,
-					  .inode = status->st_ino,
-					  .changed = (uint64_t)status->st_ctim.tv_sec * NANOSECONDS_PER_SECOND +
-						     (uint64_t)status->st_ctim.tv_nsec };
+	struct mapped_files_file file = { .device = identity->device,
+					  .inode = identity->inode,
+					  .changed = (uint64_t)identity->changed };
 	uint64_t hash = hash_file(&file);
 	hash_index_each (probe, &files->file_index, hash) {
 		const struct mapped_files_file *known = &files->files.items[probe.position];
@@ -106,15 +102,14 @@ static bool file_is_new(struct mapped_files *files, const struct stat *status)
  * Opens the file through its mapping or, if the mapping has changed since, by its path, where there is none or another
  * one when the file was deleted or is in memory.
  */
-static int open_file(const struct iaprof_record_mapping *mapping, const char *path, struct stat *status)
+static int open_file(const struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path,
+		     struct file_identity *identity)
 {
-	int descriptor = process_file_open_mapped(mapping->pid, mapping->start, mapping->size, status);
-	if (descriptor >= 0 || mapping->flags & IAPROF_MAPPING_DELETED)
+	int descriptor = broker_open_mapped(files->broker, mapping->pid, mapping->start, mapping->size, identity);
+	if (descriptor >= 0 || mapping->flags & IAPROF_MAPPING_DELETED || descriptor == -ETIMEDOUT ||
+	    descriptor == -EDQUOT)
 		return descriptor;
-	CLEANUP_CLOSE int root = process_root_open(mapping->pid);
-	CLEANUP_CLOSE int found =
-		root < 0 ? root : path_open(root, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-	return found < 0 ? found : regular_file_reopen(found, status);
+	return broker_open_in_process(files->broker, mapping->pid, path, identity);
 }
 
 void mapped_files_take(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path)
@@ -122,14 +117,14 @@ void mapped_files_take(struct mapped_files *files, const struct iaprof_record_ma
 	/* Skips mappings without a file ("[vdso]", "//anon"). */
 	if (!files->watches.count || path[0] != '/' || path[1] == '/' || !name_is_due(files, mapping, path))
 		return;
-	struct stat status;
-	CLEANUP_CLOSE int descriptor = open_file(mapping, path, &status);
+	struct file_identity identity;
+	CLEANUP_CLOSE int descriptor = open_file(files, mapping, path, &identity);
 	/* If the process has ended, the file is reported when another process maps it. */
 	if (descriptor < 0)
 		return;
 	if (files->kept)
 		kept_files_add(files->kept, &(struct kept_file_key){ path, mapping->inode }, descriptor);
-	if (!file_is_new(files, &status))
+	if (!file_is_new(files, &identity))
 		return;
 	struct iaprof_mapped_file file = { .size = sizeof file,
 					   .pid = mapping->pid,
@@ -137,9 +132,9 @@ void mapped_files_take(struct mapped_files *files, const struct iaprof_record_ma
 					   .start = mapping->start,
 					   .length = mapping->size,
 					   .file_offset = mapping->file_offset,
-					   .inode = status.st_ino,
-					   .device_major = major(status.st_dev),
-					   .device_minor = minor(status.st_dev) };
+					   .inode = identity.inode,
+					   .device_major = major(identity.device),
+					   .device_minor = minor(identity.device) };
 	for (size_t i = 0; i < files->watches.count; i++)
 		files->watches.items[i].callback(files->watches.items[i].context, &file);
 }

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "broker/broker.h"
 #include "process/kept_files.h"
 
 struct mapped_files_watch {
@@ -40,6 +41,7 @@ struct mapped_files {
 	uint32_t last_pid; /* pid of the last mount namespace lookup: mappings arrive in bursts */
 	uint64_t last_pid_time, last_namespace;
 	struct kept_files *kept; /* NULL: files are not kept */
+	struct broker *broker;   /* opens the files */
 };
 
 /* Adds a watcher. Returns false if out of memory. */

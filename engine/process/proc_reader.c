@@ -21,28 +21,28 @@ int proc_open(uint32_t pid, const char *name)
 	return descriptor < 0 ? -errno : descriptor;
 }
 
-void proc_maps_open(struct proc_maps *maps, uint32_t pid)
+void proc_maps_begin(struct proc_maps *maps, struct broker *broker, uint32_t pid)
 {
-	maps->descriptor = proc_open(pid, "maps");
+	maps->broker = broker;
+	maps->pid = pid;
+	maps->has_begun = maps->has_ended = false;
 	maps->begin = maps->filled = 0;
-}
-
-void proc_maps_close(struct proc_maps *maps)
-{
-	if (maps->descriptor >= 0)
-		close(STEAL_DESCRIPTOR(maps->descriptor));
 }
 
 int proc_maps_read(struct proc_maps *maps)
 {
-	if (maps->descriptor < 0)
-		return maps->descriptor;
+	if (maps->has_ended)
+		return 0;
 	maps->filled -= maps->begin;
 	memmove(maps->text, maps->text + maps->begin, maps->filled);
 	maps->begin = 0;
-	ssize_t size = read(maps->descriptor, maps->text + maps->filled, sizeof maps->text - maps->filled);
+	size_t room = sizeof maps->text - maps->filled;
+	ssize_t size =
+		broker_read(maps->broker, maps->pid, BROKER_MAPS, maps->has_begun, maps->text + maps->filled, room);
+	maps->has_begun = true;
+	maps->has_ended = size < (ssize_t)room;
 	if (size <= 0)
-		return size < 0 ? -errno : 0;
+		return (int)size;
 	maps->filled += (size_t)size;
 	return 1;
 }
@@ -110,15 +110,4 @@ bool proc_identity_read(uint32_t pid, struct proc_identity *identity)
 				identity->namespace_pid = (uint32_t)strtoul(number, NULL, 10);
 	}
 	return has_user;
-}
-
-bool proc_user(uint32_t pid, uint32_t *user)
-{
-	char path[32];
-	struct stat status;
-	snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
-	if (stat(path, &status))
-		return false;
-	*user = status.st_uid;
-	return true;
 }

@@ -2,6 +2,7 @@
 /* Reads the files of one process in /proc. */
 #pragma once
 
+#include "broker/broker.h"
 #include "process/proc_parser.h"
 
 /* Fits the longest /proc/PID/stat: 52 numbers of at most 20 digits, and the name. */
@@ -13,16 +14,17 @@
 /* Opens a file in /proc/PID. Returns a descriptor or a negative errno. */
 int proc_open(uint32_t pid, const char *name);
 
-/* Reads /proc/PID/maps piece by piece. */
+/* Reads /proc/PID/maps piece by piece, by the broker. */
 struct proc_maps {
-	int descriptor; /* negative errno: it could not be opened */
+	struct broker *broker;
+	uint32_t pid;
+	bool has_begun, has_ended;
 	size_t begin, filled;
 	char text[PROC_MAPS_SIZE];
 };
 
-void proc_maps_open(struct proc_maps *maps, uint32_t pid);
-void proc_maps_close(struct proc_maps *maps);
-/* Reads the next piece. Returns 1; 0 at the end; or a negative errno. */
+void proc_maps_begin(struct proc_maps *maps, struct broker *broker, uint32_t pid);
+/* Reads the next piece. Returns 1; 0 at the end; or a negative errno, as broker_read(). */
 int proc_maps_read(struct proc_maps *maps);
 /* Takes the next line that was read, as proc_maps_next(); -EINVAL also for one that is too long. */
 int proc_maps_take(struct proc_maps *maps, struct process_mapping *mapping);
@@ -48,8 +50,3 @@ struct proc_identity {
 
 /* Reads /proc/PID/status. Returns false if the user is unknown. */
 bool proc_identity_read(uint32_t pid, struct proc_identity *identity);
-/*
- * Finds only the effective user, the owner of /proc/PID even if the process is not dumpable: far cheaper than its
- * status. False if it is unknown.
- */
-bool proc_user(uint32_t pid, uint32_t *user);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "process/proc_reader.h"
 #include "process/process.h"
+#include "process/process_stat.h"
 
 /*
  * Limits on the time for reading memory maps, beyond the usual time for each (1,000 mappings): for the processes of one
@@ -142,7 +143,7 @@ struct reading {
 static struct reading reading_begin(struct scan *scan, uint32_t pid)
 {
 	uint32_t user;
-	if (!proc_user(pid, &user) || user_accounts_trust(scan->users, user))
+	if (!process_user(pid, &user) || user_accounts_trust(scan->users, user))
 		return (struct reading){ 0 };
 	return (struct reading){ .account = user_accounts_find(scan->users, user),
 				 .since = deadline_make(&scan->delay, UINT64_MAX) };
@@ -189,11 +190,11 @@ static int mappings_scan(struct scan *scan, uint32_t pid)
 	 * calls exec afterwards.
 	 */
 	uint64_t time = clock_monotonic();
-	proc_maps_open(&scan->maps, pid);
+	proc_maps_begin(&scan->maps, scan->writer->output.broker, pid);
 	struct reading reading = reading_begin(scan, pid);
 	bool first = true;
-	int result = scan->maps.descriptor;
-	while (result >= 0 && !reading_is_too_long(scan, &reading) && (result = proc_maps_read(&scan->maps)) > 0) {
+	int result = 1;
+	while (result > 0 && !reading_is_too_long(scan, &reading) && (result = proc_maps_read(&scan->maps)) > 0) {
 		if (first)
 			root_read(scan, pid);
 		first = false;
@@ -201,8 +202,11 @@ static int mappings_scan(struct scan *scan, uint32_t pid)
 	}
 	anonymous_flush(scan, NULL);
 	scan->file.event.size = 0;
+	if (reading.account && (result == -ETIMEDOUT || result == -EDQUOT)) {
+		reading.too_long = true;
+		result = 0;
+	}
 	reading_end(&reading);
-	proc_maps_close(&scan->maps);
 	return result < 0 && result != -ENOENT && result != -ESRCH ? result : 0;
 }
 

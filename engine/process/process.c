@@ -8,7 +8,7 @@
 #include "base/string_table.h"
 #include "process/user_accounts.h"
 #include "process/program_image.h"
-#include "process/proc_reader.h"
+#include "process/process_stat.h"
 #include "process/root_cache.h"
 
 struct process_table {
@@ -78,7 +78,7 @@ static void image_read_root(struct process_table *table, struct program_image *i
 	struct root *root;
 	image->root_due = false;
 	/* If it has ended, it keeps the user and the root of its parent, or from before its exec. */
-	if (!proc_user(image->process.pid, &image->process.user))
+	if (!process_user(image->process.pid, &image->process.user))
 		return;
 	enum root_place place = root_cache_find(&table->roots, image->process.pid, &root);
 	image->root_known |= place != ROOT_UNKNOWN;

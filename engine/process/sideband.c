@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "broker/broker.h"
 #include "process/descendants.h"
 #include "process/live_processes.h"
 #include "process/proc_scan.h"
@@ -65,6 +66,9 @@ struct sideband {
 	bool children;        /* descendants of pids are recorded, too: the processes in live */
 	ARRAY(struct waiting) waiting;
 	ARRAY(struct ended_process) ended; /* those whose end is among the events in waiting; sorted */
+	/* Those that execute a program among the events in waiting, and have not ended, and their ranks; sorted. */
+	ARRAY(uint32_t) begun;
+	ARRAY(struct process_rank) ranks;
 	struct live_processes live;
 	struct user_accounts users; /* for scans of /proc */
 	uint64_t scanned;           /* time of the last scan of /proc */
@@ -133,6 +137,8 @@ void sideband_free(struct sideband *sideband)
 	array_free(&sideband->pids);
 	array_free(&sideband->waiting);
 	array_free(&sideband->ended);
+	array_free(&sideband->begun);
+	array_free(&sideband->ranks);
 	live_processes_free(&sideband->live);
 	user_accounts_free(&sideband->users);
 	text_budget_free(&sideband->texts);
@@ -244,13 +250,46 @@ static int ended_compare(const void *left, const void *right)
 	return (a->time > b->time) - (a->time < b->time);
 }
 
-/* Returns the rank of a program that has just begun: none if it has ended meanwhile, because /proc lacks it. */
-static struct ranked_name rank_begin(const struct sideband *sideband, uint32_t pid, uint64_t time)
+/* Returns whether the end of a process, at or after a time, is among the events. */
+static bool ends_later(const struct sideband *sideband, uint32_t pid, uint64_t time)
 {
 	const struct ended_process begun = { .pid = pid, .time = time };
 	size_t next = array_lower_bound(sideband->ended.count, i, ended_compare(&sideband->ended.items[i], &begun) < 0);
-	bool has_ended = next < sideband->ended.count && sideband->ended.items[next].pid == pid;
-	return (struct ranked_name){ .state = has_ended ? PROCESS_RANK_NONE : PROCESS_RANK_UNKNOWN };
+	return next < sideband->ended.count && sideband->ended.items[next].pid == pid;
+}
+
+/* Returns the rank of a program that has just begun: none if it has ended meanwhile, because /proc lacks it. */
+static struct ranked_name rank_begin(struct sideband *sideband, uint32_t pid, uint64_t time)
+{
+	if (ends_later(sideband, pid, time))
+		return (struct ranked_name){ .state = PROCESS_RANK_NONE };
+	size_t at = array_lower_bound(sideband->begun.count, i, sideband->begun.items[i] < pid);
+	if (at >= sideband->ranks.count || sideband->begun.items[at] != pid)
+		return (struct ranked_name){ .state = PROCESS_RANK_UNKNOWN };
+	const struct process_rank *rank = &sideband->ranks.items[at];
+	if (rank->state == PROCESS_RANK_UNANSWERED)
+		sideband_write_unanswered(&sideband->writer, pid, time);
+	return (struct ranked_name){ .state = rank->state, .rank = rank->rank };
+}
+
+/* Reads the ranks of all programs that have just begun together, which costs as much as reading one. */
+static void ranks_read(struct sideband *sideband)
+{
+	size_t count = 0;
+	sideband->ranks.count = 0;
+	if (!sideband->begun.count)
+		return;
+	qsort(sideband->begun.items, sideband->begun.count, sizeof *sideband->begun.items, pid_compare);
+	for (size_t i = 0; i < sideband->begun.count && count < BROKER_RANKS_MAX; i++) {
+		uint32_t pid = sideband->begun.items[i];
+		if (!ends_later(sideband, pid, 0) && (!count || sideband->begun.items[count - 1] != pid))
+			sideband->begun.items[count++] = pid;
+	}
+	sideband->begun.count = count;
+	/* Out of memory: they are read one by one. */
+	if (!count || !array_extend(&sideband->ranks, count))
+		return;
+	broker_ranks(sideband->writer.output.broker, sideband->begun.items, count, sideband->ranks.items);
 }
 
 static int handle_fork(struct sideband *sideband, const struct sideband_event *event)
@@ -406,6 +445,11 @@ static int ring_list(struct sideband *sideband, uint32_t number, uint64_t now, u
 		if (record.type == PERF_RECORD_EXIT && sideband_event_decode(bytes, size, &event) &&
 		    event.pid == event.tid &&
 		    !array_push(&sideband->ended, ((struct ended_process){ event.pid, time })))
+			return -ENOMEM;
+		/* Of chosen processes, the few are read one by one. */
+		if (record.type == PERF_RECORD_COMM && !sideband->pids.count &&
+		    sideband_event_decode(bytes, size, &event) && event.kind == SIDEBAND_EXEC &&
+		    !array_push(&sideband->begun, event.pid))
 			return -ENOMEM;
 		struct waiting waiting = { .time = time, .position = position, .ring = number, .size = (uint32_t)size };
 		if (!array_push(&sideband->waiting, waiting))
@@ -582,7 +626,7 @@ int sideband_drain(struct sideband *sideband)
 	int result = ends ? 0 : -ENOMEM;
 
 	sideband_rings_remove_hangups(&sideband->rings);
-	sideband->waiting.count = sideband->ended.count = 0;
+	sideband->waiting.count = sideband->ended.count = sideband->begun.count = 0;
 	for (uint32_t i = 0; i < ring_count && !result; i++)
 		result = ring_list(sideband, i, now, &ends[i]);
 	if (result)
@@ -597,6 +641,7 @@ int sideband_drain(struct sideband *sideband)
 		      waiting_compare);
 	if (sideband->ended.count)
 		qsort(sideband->ended.items, sideband->ended.count, sizeof *sideband->ended.items, ended_compare);
+	ranks_read(sideband);
 	for (size_t i = 0; i < sideband->waiting.count && !result; i++) {
 		const struct waiting *waiting = &sideband->waiting.items[i];
 		struct sideband_ring *ring = &sideband->rings.rings.items[waiting->ring];

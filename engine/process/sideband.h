@@ -11,14 +11,16 @@
 #include <iaprof/record.h>
 #include "base/error.h"
 
+struct broker;
 struct sideband;
 
 /*
  * Receiver of the records: the bus. intern returns string ids, emit sends a batch, lost counts events that Linux
- * dropped.
+ * dropped. broker: reads processes.
  */
 struct sideband_output {
 	void *context;
+	struct broker *broker;
 	uint32_t (*intern)(void *context, const char *text, size_t length);
 	int (*emit)(void *context, const struct iaprof_batch *batch);
 	void (*lost)(void *context, const char *reason, uint64_t begin, uint64_t count);

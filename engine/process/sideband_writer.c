@@ -2,7 +2,12 @@
 /* See sideband_writer.h. */
 #include "process/sideband_writer.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "broker/broker.h"
+#include "process/process_stat.h"
 
 static const char anonymous[] = "//anon";
 
@@ -60,12 +65,27 @@ void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint3
 	batch_append(writer, &record, sizeof record);
 }
 
+void sideband_write_unanswered(struct sideband_writer *writer, uint32_t pid, uint64_t time)
+{
+	char reason[128];
+	uint32_t user;
+	if (!process_user(pid, &user))
+		return;
+	snprintf(reason, sizeof reason, "environments of processes of user %" PRIu32 " (reading takes too long)", user);
+	writer->output.lost(writer->output.context, reason, time, 1);
+}
+
 /* Reads the rank unless it is known. Returns whether the process has one. */
-static bool rank_read(struct ranked_name *ranked, uint32_t pid)
+static bool rank_read(struct sideband_writer *writer, struct ranked_name *ranked, uint32_t pid, uint64_t time)
 {
 	if (ranked->state == PROCESS_RANK_UNKNOWN && ranked->reads < RANK_READS_MAX) {
+		struct process_rank rank;
 		ranked->reads++;
-		ranked->state = process_rank_read((pid_t)pid, &ranked->rank);
+		broker_ranks(writer->output.broker, &pid, 1, &rank);
+		ranked->state = rank.state;
+		ranked->rank = rank.rank;
+		if (rank.state == PROCESS_RANK_UNANSWERED)
+			sideband_write_unanswered(writer, pid, time);
 	}
 	return ranked->state == PROCESS_RANK_FOUND;
 }
@@ -76,7 +96,7 @@ void sideband_write_named(struct sideband_writer *writer, uint64_t time, uint32_
 	char text[RENAME_LENGTH_MAX + PROCESS_RANK_SUFFIX_SIZE];
 	ranked->length = 0;
 	if (name_length && name_length <= RENAME_LENGTH_MAX) {
-		if (rank_read(ranked, pid)) {
+		if (rank_read(writer, ranked, pid, time)) {
 			process_rank_name(text, sizeof text, name, name_length, ranked->rank);
 			name = text;
 			name_length = strlen(text);
@@ -92,7 +112,7 @@ void sideband_write_late_rank(struct sideband_writer *writer, uint64_t time, uin
 {
 	char name[RENAME_LENGTH_MAX];
 	size_t length = ranked->length;
-	if (!length || !rank_read(ranked, pid))
+	if (!length || !rank_read(writer, ranked, pid, time))
 		return;
 	memcpy(name, ranked->name, length);
 	sideband_write_named(writer, time, IAPROF_PROCESS_NAME, pid, 0, name, length, ranked);

@@ -33,6 +33,9 @@ void sideband_write_process(struct sideband_writer *writer, uint64_t time, uint3
 void sideband_write_named(struct sideband_writer *writer, uint64_t time, uint32_t event, uint32_t pid,
 			  uint32_t parent_pid, const char *name, size_t name_length, struct ranked_name *ranked);
 
+/* Reports that the environment of a process was not read, because that takes too long. */
+void sideband_write_unanswered(struct sideband_writer *writer, uint32_t pid, uint64_t time);
+
 /* Writes the name again if the rank was not known, and is now. Called while the process starts. */
 void sideband_write_late_rank(struct sideband_writer *writer, uint64_t time, uint32_t pid, struct ranked_name *ranked);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "process/proc_reader.h"
+#include "process/process_stat.h"
 
 /* Memory for a text in addition to its bytes: table entries. */
 #define TEXT_OVERHEAD 64
@@ -37,7 +37,7 @@ uint32_t text_budget_user(struct text_budget *budget, uint32_t pid)
 	size_t place = pid % TEXT_BUDGET_RECENT;
 	if (budget->recent[place].pid != pid) {
 		uint32_t user;
-		budget->recent[place].user = proc_user(pid, &user) ? user : USER_UNKNOWN;
+		budget->recent[place].user = process_user(pid, &user) ? user : USER_UNKNOWN;
 		budget->recent[place].pid = pid;
 	}
 	return budget->recent[place].user;

@@ -7,7 +7,7 @@
 #include <iaprof/record.h>
 
 #include "base/clock.h"
-#include "symbolizer/broker/broker.h"
+#include "broker/broker.h"
 
 void budget_init(struct budget *budget)
 {

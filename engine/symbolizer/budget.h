@@ -13,7 +13,7 @@
 #include "base/deadline.h"
 #include "base/string_table.h"
 #include "process/user_accounts.h"
-#include "symbolizer/broker/file_identity.h"
+#include "broker/file_identity.h"
 
 /* Memory of one child of the worker. A tensor library with 500,000 symbols takes 60 MiB. */
 #define BUDGET_DATA_TRUSTED ((uint64_t)1 << 30)

@@ -2,7 +2,7 @@
 /* The images of all processes. Each file is read once: a thousand processes with one C library share its image. */
 #pragma once
 
-#include "symbolizer/broker/broker.h"
+#include "broker/broker.h"
 #include "process/process.h"
 #include "symbolizer/remote_image.h"
 

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "symbolizer/budget.h"
-#include "symbolizer/broker/broker.h"
+#include "broker/broker.h"
 #include "symbolizer/debug_file.h"
 #include "symbolizer/debuginfod.h"
 

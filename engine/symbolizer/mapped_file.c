@@ -78,7 +78,8 @@ static int open_candidate(struct mapped_file *file, struct broker *broker, const
 				     .root = root,
 				     .user = BROKER_OWN_RIGHTS,
 				     .follow_links = certainty == BY_NAME,
-				     .pid = running && !mapping->build_id_size ? request->process->pid : 0,
+				     .has_device = running && !mapping->build_id_size,
+				     .pid = running ? request->process->pid : 0,
 				     .device_major = mapping->device_major,
 				     .device_minor = mapping->device_minor,
 				     .user_mounts = request->process->user_mounts };

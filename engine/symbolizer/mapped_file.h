@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "symbolizer/broker/broker.h"
+#include "broker/broker.h"
 #include "process/process.h"
 
 struct mapped_file {

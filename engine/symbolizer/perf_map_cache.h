@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stdint.h>
-#include "symbolizer/broker/broker.h"
+#include "broker/broker.h"
 #include "process/process.h"
 #include "symbolizer/budget.h"
 #include "symbolizer/worker_pool.h"

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "child/channel.h"
 #include "symbolizer/budget.h"
-#include "plugin/helper.h"
+#include "child/helper.h"
 #include "symbolizer/worker/worker_message.h"
 
 /* The worker only forks: without an answer for this long, the machine is too busy to profile anything. */

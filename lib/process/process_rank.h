@@ -16,10 +16,16 @@ bool process_rank_find(const char *environment, size_t length, uint32_t *rank);
 enum process_rank_state {
 	PROCESS_RANK_UNKNOWN, /* no environment to read: it is in the middle of execve(), or exits */
 	PROCESS_RANK_NONE,    /* or the process has ended */
-	PROCESS_RANK_FOUND
+	PROCESS_RANK_FOUND,
+	PROCESS_RANK_UNANSWERED /* reading waited too long, or was not tried because of earlier ones: iaprof-broker */
 };
 
-/* The same for a running process. */
+struct process_rank {
+	uint32_t state; /* enum process_rank_state */
+	uint32_t rank;
+};
+
+/* The same for a running process. Waits for the lock of its address space: only iaprof-broker calls it. */
 enum process_rank_state process_rank_read(pid_t pid, uint32_t *rank);
 
 /* Longest suffix of a name, with its NUL. */

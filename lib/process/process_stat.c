@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -28,4 +29,15 @@ uint64_t process_ended_children_time(uint32_t pid)
 			      &system) != 2)
 		return 0;
 	return (user + system) * (NANOSECONDS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+bool process_user(uint32_t pid, uint32_t *user)
+{
+	char path[32];
+	struct stat status;
+	snprintf(path, sizeof path, "/proc/%" PRIu32, pid);
+	if (stat(path, &status))
+		return false;
+	*user = status.st_uid;
+	return true;
 }

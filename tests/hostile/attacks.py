@@ -10,7 +10,7 @@ import zlib
 
 import elf
 import silent_fuse
-from attack import GENERATED, SAMPLED, USER, attack_folder, give, own_name, sparse_file, user_program
+from attack import GENERATED, HELD_MEMORY, SAMPLED, USER, attack_folder, give, own_name, sparse_file, user_program
 from harness import Skip, own_mounts, wait_until, write
 
 GIB = 1 << 30
@@ -157,23 +157,56 @@ def needs_fuse():
     own_mounts()
 
 
-def start_silent_program(programs):
-    """A program of a file system that answered until the program ran, and does not any more; returns its path."""
+def mount_fuse(programs, kept):
+    """Mounts a FUSE file system with a copy of SAMPLED, of which the pages in kept stay when its server goes silent.
+    Returns (server, path of the file)."""
     # Not below this folder: who walks through that would wait as well.
     folder = tempfile.mkdtemp(prefix='iaprof-fuse-')
     programs.callback(shutil.rmtree, folder, ignore_errors=True)
-    text = elf.Image(SAMPLED).find('.text')
     try:
-        server = programs.enter_context(
-            silent_fuse.mounted(folder, SAMPLED, (text.offset, text.offset + text.size), USER))
+        server = programs.enter_context(silent_fuse.mounted(folder, SAMPLED, kept, USER))
     except OSError as error:
         raise Skip(str(error)) from None
     programs.pids.add(server.pid)
-    path = os.path.join(folder, silent_fuse.FILE_NAME)
-    process = programs.start(path)
-    # When it has used its CPU for some ticks, its code and stack are there.
-    wait_until(lambda: cpu_ticks(process.pid) > 2, 'the program on FUSE')
+    return server, os.path.join(folder, silent_fuse.FILE_NAME)
+
+
+def silence(server):
+    """From now on, the server answers nothing."""
     server.stdin.write(b'\n')
     server.stdin.flush()
     server.stdout.readline()
+
+
+def start_silent_program(programs):
+    """A program of a file system that answered until the program ran, and does not any more; returns its path."""
+    text = elf.Image(SAMPLED).find('.text')
+    server, path = mount_fuse(programs, (text.offset, text.offset + text.size))
+    process = programs.start(path)
+    # When it has used its CPU for some ticks, its code and stack are there.
+    wait_until(lambda: cpu_ticks(process.pid) > 2, 'the program on FUSE')
+    silence(server)
     return path
+
+
+def waits_for_memory(process):
+    """Whether a process that reads the memory of another one waits for a lock. Skips if it has read it."""
+    if process.poll() is not None:
+        raise Skip('the lock of an address space is not held here')
+    with open(f'/proc/{process.pid}/stat', encoding='ascii') as file:
+        return file.read().rpartition(')')[2].split()[0] == 'D'
+
+
+def start_held_program(programs):
+    """A program whose lock of its address space is held while a file system does not answer."""
+    page = os.sysconf('SC_PAGE_SIZE')
+    server, path = mount_fuse(programs, (page, 2 * page))
+    process = programs.start(HELD_MEMORY, path, ready=True)
+    # Until then the program cannot end.
+    programs.callback(server.kill)
+    silence(server)
+    process.stdin.write(b'\n')
+    process.stdin.flush()
+    reader = programs.start('cat', f'/proc/{process.pid}/environ')
+    wait_until(lambda: waits_for_memory(reader), 'a reader of the memory')
+    return process

@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 #include "base/string_table.h"
+#include "broker/broker.h"
+#include "broker/target_read.h"
 
 #define READ_FORMAT_LOST (1u << 4) /* PERF_FORMAT_LOST of linux/perf_event.h, since Linux 6.0 */
 #define COMM_EXEC (1u << 13)       /* PERF_RECORD_MISC_COMM_EXEC */
@@ -47,6 +49,9 @@ void *wrapped_mmap(void *address, size_t size, int protection, int flags, int de
 		   off_t offset) __asm__(NAME64("__wrap_mmap"));
 void *real_mmap(void *address, size_t size, int protection, int flags, int descriptor,
 		off_t offset) __asm__(NAME64("__real_mmap"));
+ssize_t __wrap_broker_read(struct broker *broker, uint32_t pid, enum broker_source file, bool is_next, void *bytes,
+			   size_t size);
+void __wrap_broker_ranks(struct broker *broker, const uint32_t *pids, size_t count, struct process_rank *ranks);
 DIR *__wrap_opendir(const char *path);
 ssize_t __wrap_readlink(const char *path, char *text, size_t size);
 int __wrap_ioctl(int descriptor, unsigned long request, ...);
@@ -107,6 +112,27 @@ ssize_t __wrap_readlink(const char *path, char *text, size_t size)
 {
 	char place[512];
 	return readlinkat(AT_FDCWD, place_of(path, place), text, size);
+}
+
+ssize_t __wrap_broker_read(struct broker *broker, uint32_t pid, enum broker_source file, bool is_next, void *bytes,
+			   size_t size)
+{
+	static struct target_file open_file = { .descriptor = -1 };
+	const struct broker_read request = {
+		.source = file,
+		.pid = pid,
+		.size = size < BROKER_BYTES_MAX ? (uint32_t)size : BROKER_BYTES_MAX,
+		.is_next = is_next,
+	};
+	(void)broker;
+	return target_read(&open_file, &request, NULL, 0, -1, bytes);
+}
+
+void __wrap_broker_ranks(struct broker *broker, const uint32_t *pids, size_t count, struct process_rank *ranks)
+{
+	const struct broker_read request = { .source = BROKER_RANKS, .size = (uint32_t)(count * sizeof *ranks) };
+	(void)broker;
+	ck_assert_int_eq(target_read(NULL, &request, pids, count * sizeof *pids, -1, ranks), request.size);
 }
 
 static struct machine_ring *ring_of(int descriptor)

@@ -198,7 +198,7 @@ TEST(a_mapped_file_is_reported_once)
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
 		return;
 	uint64_t second = NANOSECONDS_PER_SECOND, start = 10 * second;
-	struct mapped_files files = { 0 };
+	struct mapped_files files = { .broker = broker_new() };
 	struct stat before, after;
 	int descriptor = mkstemp(path);
 	ck_assert_int_ge(descriptor, 0);
@@ -229,6 +229,7 @@ TEST(a_mapped_file_is_reported_once)
 	expect_told(2);
 	map(&files, start + 2 * second, 0, 9, path);
 	expect_told(2);
+	broker_free(files.broker);
 	mapped_files_free(&files);
 	close(descriptor);
 	unlink(path);
@@ -249,7 +250,7 @@ TEST(tables_of_mapped_files_are_bounded)
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
 		return;
 	uint64_t second = NANOSECONDS_PER_SECOND, start = 10 * second;
-	struct mapped_files files = { 0 };
+	struct mapped_files files = { .broker = broker_new() };
 	int descriptor = mkstemp(path);
 	ck_assert_int_ge(descriptor, 0);
 	ck_assert(mapped_files_watch(&files, tell, &told[0]));
@@ -280,6 +281,7 @@ TEST(tables_of_mapped_files_are_bounded)
 		ck_assert_uint_eq(told[0], 2);
 		ck_assert_uint_eq(files.files.count, 1);
 	}
+	broker_free(files.broker);
 	mapped_files_free(&files);
 	close(descriptor);
 	unlink(path);
@@ -289,7 +291,7 @@ TEST(tables_of_mapped_files_are_bounded)
 TEST(names_are_of_their_namespace)
 {
 	uint64_t start = 10 * NANOSECONDS_PER_SECOND, kept = NANOSECONDS_PER_SECOND / 20;
-	struct mapped_files files = { 0 };
+	struct mapped_files files = { .broker = broker_new() };
 	struct stat status;
 	ck_assert_int_eq(stat("/proc/self/ns/mnt", &status), 0);
 	ck_assert(mapped_files_watch(&files, tell, &told[0]));
@@ -314,6 +316,7 @@ TEST(names_are_of_their_namespace)
 	};
 	mapped_files_take(&files, &mapping, "/no/such/file"); /* there is no such process */
 	ck_assert_uint_eq(files.names.items[3].namespace_inode, 0);
+	broker_free(files.broker);
 	mapped_files_free(&files);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "process/proc_reader.h"
+#include "process/process_stat.h"
 #include "process/sideband.h"
 #include "recorded_machine.h"
 #include "../run_suite.h"
@@ -456,7 +457,7 @@ TEST(maps_are_read_until_their_end)
 	struct process_mapping mapping;
 	CLEANUP_FREE struct proc_maps *maps = malloc(sizeof *maps);
 	machine_file("/proc/10/maps", A_MAPPING A_MAPPING);
-	proc_maps_open(maps, 10);
+	proc_maps_begin(maps, NULL, 10);
 	ck_assert_int_eq(proc_maps_take(maps, &mapping), 0);
 	ck_assert_int_eq(proc_maps_read(maps), 1);
 	ck_assert_int_eq(proc_maps_take(maps, &mapping), 1);
@@ -464,17 +465,12 @@ TEST(maps_are_read_until_their_end)
 	ck_assert_int_eq(proc_maps_take(maps, &mapping), 1);
 	ck_assert_int_eq(proc_maps_take(maps, &mapping), 0);
 	ck_assert_int_eq(proc_maps_read(maps), 0);
-	int descriptor = maps->descriptor;
-	proc_maps_close(maps);
-	ck_assert_int_eq(close(descriptor), -1);
-	ck_assert_int_lt(maps->descriptor, 0);
-	proc_maps_close(maps);
-	proc_maps_open(maps, 11);
+	ck_assert_int_eq(proc_maps_read(maps), 0);
+	proc_maps_begin(maps, NULL, 11);
 	ck_assert_int_eq(proc_maps_read(maps), -ENOENT);
 	machine_file("/proc/12/maps/folder", "");
-	proc_maps_open(maps, 12);
+	proc_maps_begin(maps, NULL, 12);
 	ck_assert_int_eq(proc_maps_read(maps), -EISDIR);
-	proc_maps_close(maps);
 }
 
 TEST(the_identity_of_a_process_is_read)
@@ -499,9 +495,9 @@ TEST(the_identity_of_a_process_is_read)
 	ck_assert_uint_eq(identity.group, 0);
 
 	machine_owner(12, 4711);
-	ck_assert(proc_user(12, &user));
+	ck_assert(process_user(12, &user));
 	ck_assert_uint_eq(user, 4711);
-	ck_assert(!proc_user(13, &user));
+	ck_assert(!process_user(13, &user));
 }
 
 int main(void)

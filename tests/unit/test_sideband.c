@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/string_table.h"
+#include "broker/broker.h"
 #include "process/name_throttle.h"
 #include "process/sideband.h"
 #include "process_feed.h"
@@ -146,7 +147,7 @@ static void watch_lost(void *context, const char *reason, uint64_t begin, uint64
 		into->lost += count;
 }
 
-static const struct sideband_output output = {
+static struct sideband_output output = {
 	.context = &watch, .intern = watch_intern, .emit = watch_emit, .lost = watch_lost
 };
 
@@ -154,6 +155,8 @@ static void watch_start(const uint32_t *pids, uint32_t pid_count, uint64_t ring_
 {
 	struct error error = { 0 };
 	watch.table = process_table_new();
+	output.broker = broker_new();
+	ck_assert_ptr_nonnull(output.broker);
 	watch.sideband = sideband_new(&output, pids, pid_count, false, ring_size, &error);
 	ck_assert_msg(watch.sideband, "%s", error.text);
 	ck_assert_int_eq(sideband_start(watch.sideband, &error), 0);
@@ -170,6 +173,7 @@ static void watch_start(const uint32_t *pids, uint32_t pid_count, uint64_t ring_
 static void watch_stop(void)
 {
 	sideband_free(watch.sideband);
+	broker_free(STEAL_POINTER(output.broker));
 	process_table_free(watch.table);
 	string_table_free(&watch.strings);
 	array_free(&watch.events);

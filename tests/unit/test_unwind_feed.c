@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "broker/broker.h"
 #include "process/proc_reader.h"
 #include "symbolizer/unwind/unwind_feed.h"
 #include "symbolizer/unwind/unwind_processes.h"
@@ -129,11 +130,12 @@ static void send_event(uint32_t event, uint32_t pid, uint32_t parent)
 static struct iaprof_record_mapping own_mapping(uint32_t pid, char path[256])
 {
 	static struct proc_maps maps;
+	struct broker *broker = broker_new();
 	struct process_mapping mapping;
 	struct iaprof_record_mapping record = {
 		.header = { .type = IAPROF_RECORD_MAPPING, .size = sizeof record, .time = now() }, .pid = pid
 	};
-	proc_maps_open(&maps, (uint32_t)getpid());
+	proc_maps_begin(&maps, broker, (uint32_t)getpid());
 	while (proc_maps_read(&maps) > 0)
 		while (proc_maps_take(&maps, &mapping) > 0) {
 			snprintf(path, 256, "%.*s", (int)mapping.path_length, mapping.path);
@@ -145,7 +147,7 @@ static struct iaprof_record_mapping own_mapping(uint32_t pid, char path[256])
 			record.inode = mapping.inode;
 			record.device_major = mapping.device_major;
 			record.device_minor = mapping.device_minor;
-			proc_maps_close(&maps);
+			broker_free(broker);
 			return record;
 		}
 	ck_abort_msg("no C library");
@@ -155,9 +157,10 @@ static struct iaprof_record_mapping own_mapping(uint32_t pid, char path[256])
 static void count_mappings(uint32_t pid, uint32_t *count, uint32_t *files)
 {
 	static struct proc_maps maps;
+	struct broker *broker = broker_new();
 	struct process_mapping mapping;
 	*count = *files = 0;
-	proc_maps_open(&maps, pid);
+	proc_maps_begin(&maps, broker, pid);
 	while (proc_maps_read(&maps) > 0)
 		while (proc_maps_take(&maps, &mapping) > 0)
 			if (mapping.executable) {
@@ -165,7 +168,7 @@ static void count_mappings(uint32_t pid, uint32_t *count, uint32_t *files)
 				*files += mapping.path_length && (mapping.path[0] == '/' || mapping.path[1] == 'v') &&
 					  memmem(mapping.path, mapping.path_length, "vsyscall", 8) == NULL;
 			}
-	proc_maps_close(&maps);
+	broker_free(broker);
 }
 
 TEST(a_running_process_has_tables)

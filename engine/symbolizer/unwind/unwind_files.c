@@ -348,34 +348,48 @@ static void note_place(struct unwind_files *files, const struct mapping *mapping
 	files->places.items[at].pass = files->pass;
 }
 
-static int64_t nanoseconds(const struct statx_timestamp *time)
+/* Identifies the files of this mapping and of those that are searched for next. */
+static void identify_next(struct unwind_files *files, const struct unwind_files_request *request)
 {
-	return time->tv_sec * (int64_t)NANOSECONDS_PER_SECOND + time->tv_nsec;
+	struct unwind_identities *identified = &files->identified;
+	const size_t count = request->next ? request->next_count : 1;
+	identified->pass = files->pass;
+	identified->pid = request->process->pid;
+	identified->count = count < BROKER_IDENTITIES_MAX ? count : BROKER_IDENTITIES_MAX;
+	for (size_t i = 0; i < identified->count; i++) {
+		const struct mapping *mapping = request->next ? request->next[i].mapping : request->mapping;
+		identified->ranges[i] = (struct broker_range){ .start = mapping->start, .end = mapping->end };
+	}
+	if (broker_identify(files->broker, identified->pid, identified->ranges, identified->count,
+			    identified->identities))
+		memset(identified->identities, 0, identified->count * sizeof *identified->identities);
 }
 
-/*
- * Identifies the file of a running process, as the broker does, but without opening it or asking a file server, which
- * might not reply. A forged answer of such a server has its device, which no other file has.
- */
-static bool identify(const struct process *process, const struct mapping *mapping, struct file_identity *identity)
+/* Returns the identity of the file of a mapping of the same process, if it was read in this pass. */
+static const struct file_identity *identity_find(const struct unwind_files *files,
+						 const struct unwind_files_request *request)
 {
-	char path[96];
-	struct statx status;
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, process->pid, mapping->start,
-		 mapping->end);
-	if (process->end != UINT64_MAX ||
-	    statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_BTIME, &status) ||
-	    !S_ISREG(status.stx_mode) || status.stx_ino != mapping->inode)
+	const struct unwind_identities *identified = &files->identified;
+	if (identified->pass != files->pass || identified->pid != request->process->pid)
+		return NULL;
+	for (size_t i = 0; i < identified->count; i++)
+		if (identified->ranges[i].start == request->mapping->start &&
+		    identified->ranges[i].end == request->mapping->end)
+			return &identified->identities[i];
+	return NULL;
+}
+
+/* Identifies the file of a running process without opening it. */
+static bool identify(struct unwind_files *files, const struct unwind_files_request *request,
+		     struct file_identity *identity)
+{
+	if (request->process->end != UINT64_MAX)
 		return false;
-	*identity = (struct file_identity){ .device = makedev(status.stx_dev_major, status.stx_dev_minor),
-					    .inode = status.stx_ino,
-					    .size = status.stx_size,
-					    .modified = nanoseconds(&status.stx_mtime),
-					    .changed = nanoseconds(&status.stx_ctime),
-					    .born = status.stx_mask & STATX_BTIME ? nanoseconds(&status.stx_btime) : 0,
-					    .owner = status.stx_uid,
-					    .mode = status.stx_mode & 07777 };
-	return true;
+	const struct file_identity *known = identity_find(files, request);
+	if (!known)
+		identify_next(files, request);
+	*identity = known ? *known : files->identified.identities[0];
+	return identity->inode == request->mapping->inode;
 }
 
 /* Finds a file that was read in this run or in an earlier one. */
@@ -383,7 +397,7 @@ static uint32_t find_identified(struct unwind_files *files, const struct unwind_
 {
 	struct unwind_file file = { .descriptor = -1 };
 	const struct mapping *mapping = request->mapping;
-	if (!identify(request->process, mapping, &file.key))
+	if (!identify(files, request, &file.key))
 		return POSITION_NONE;
 	uint32_t position = keyed_array_find(&files->items, &file.key);
 	bool is_known = position != POSITION_NONE;

@@ -10,7 +10,7 @@
 #include "base/keyed_array.h"
 #include "process/process.h"
 #include "process/user_accounts.h"
-#include "symbolizer/broker/broker.h"
+#include "broker/broker.h"
 #include "symbolizer/unwind/remote_unwind.h"
 #include "symbolizer/unwind/unwind_cache.h"
 
@@ -52,6 +52,15 @@ struct unwind_read {
 	uint32_t file; /* POSITION_NONE: unused */
 };
 
+/* Identities of files of mappings, which were read in this pass. */
+struct unwind_identities {
+	uint64_t pass;
+	uint32_t pid;
+	size_t count;
+	struct broker_range ranges[BROKER_IDENTITIES_MAX];
+	struct file_identity identities[BROKER_IDENTITIES_MAX];
+};
+
 struct unwind_files {
 	struct broker *broker;
 	struct worker_pool *pool;
@@ -72,6 +81,7 @@ struct unwind_files {
 	size_t open_max;
 	bool saves; /* opens no further files */
 	uint64_t pass;
+	struct unwind_identities identified;
 	uint32_t table_count; /* files with a table */
 	uint64_t finished;    /* files that were read */
 	uint64_t rows;        /* of all tables */
@@ -91,6 +101,9 @@ struct unwind_files_request {
 	const struct mapping *mapping;
 	uint64_t end;  /* the last time at which the mapping existed */
 	bool may_open; /* otherwise the file is found only if it is open */
+	/* This mapping and those that are searched for next, which are identified together; NULL: this one alone. */
+	const struct mapped_range *next;
+	size_t next_count;
 };
 /*
  * Returns the position of the file of a mapping. A new file is opened and queued. Returns POSITION_NONE if the mapping

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "process/sideband_event.h"
+#include "process/process_stat.h"
 #include "symbolizer/copied_text.h"
 
 /* Limit on lines of maps per process; vm.max_map_count is 65,530 by default. */
@@ -271,6 +272,8 @@ static size_t update_mappings(struct unwind_processes *processes, struct followe
 	struct unwind_files_request request = { .process = image, .end = time, .may_open = true };
 	for (size_t i = 0; i < count && !deadline_has_passed(&end); i++) {
 		const struct mapping *mapping = request.mapping = found[i].mapping;
+		request.next = &found[i];
+		request.next_count = count - i;
 		int64_t shift = 0;
 		uint32_t file = find_file(processes, process, &before, &next, &request, &shift);
 		struct unwind_range range = { .start = found[i].start,
@@ -306,7 +309,7 @@ static void read_maps(struct unwind_processes *processes, struct followed_proces
 	struct iaprof_record_process exists = { .header = { .time = now },
 						.pid = process->key,
 						.event = IAPROF_PROCESS_EXISTING };
-	proc_maps_open(&processes->maps, process->key);
+	proc_maps_begin(&processes->maps, processes->files->broker, process->key);
 	while (lines < MAPS_LINES_MAX && !deadline_has_passed(&end) && proc_maps_read(&processes->maps) > 0)
 		for (int code; (code = proc_maps_take(&processes->maps, &mapping)); lines++) {
 			if (code < 0 || !mapping.executable)
@@ -320,7 +323,6 @@ static void read_maps(struct unwind_processes *processes, struct followed_proces
 			snprintf(path, sizeof path, "%.*s", (int)mapping.path_length, mapping.path);
 			(void)!process_table_mapping(processes->table, &record, path);
 		}
-	proc_maps_close(&processes->maps);
 	process->read = now;
 }
 
@@ -335,7 +337,7 @@ static void refresh(struct unwind_processes *processes, struct followed_process 
 	const struct process *image = process_table_find(processes->table, process->key, now);
 	struct file_identity owner = { .owner = image ? image->user : 0, .mode = 0600 };
 	process->is_changed = false;
-	if (!process->ended && (!proc_user(process->key, &owner.owner) || (image && image->end <= now)))
+	if (!process->ended && (!process_user(process->key, &owner.owner) || (image && image->end <= now)))
 		process->ended = now;
 	if (owner.owner != process->user)
 		give_room_back(processes, process);

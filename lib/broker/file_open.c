@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See file_open.h. */
-#include "symbolizer/broker/file_open.h"
+#include "broker/file_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/regular_file.h"
+#include "broker/mount_trust.h"
 
 /*
  * File systems that typically contain programs, by their statfs(2) type: local disks, memory, container images, and
@@ -66,11 +68,23 @@ static bool is_fuse_type(const char *type)
 	return strncmp(type, "fuse", 4) == 0;
 }
 
-/* An overlay that a user mounted can have a FUSE server below it, for which close() of a file would wait forever. */
-static bool is_ordinary(int descriptor, bool user_mounts)
+/*
+ * An overlay that a user mounted can have a FUSE server below it, for which close() of a file would wait forever. Its
+ * files reach processes of other mount namespaces, too, as open files: what counts is the mount of the file.
+ */
+static bool is_trusted_overlay(int descriptor, const struct broker_open *request, int root)
+{
+	if (request->user_mounts)
+		return false;
+	bool other_users = request->pid && mount_namespace_has_other_users(request->pid);
+	return mount_is_trusted(descriptor, other_users ? -1 : root, other_users ? 0 : request->pid);
+}
+
+static bool is_ordinary(int descriptor, const struct broker_open *request, int root)
 {
 	struct statfs status;
-	if (fstatfs(descriptor, &status) || (user_mounts && (uint32_t)status.f_type == OVERLAYFS_SUPER_MAGIC))
+	if (fstatfs(descriptor, &status) ||
+	    ((uint32_t)status.f_type == OVERLAYFS_SUPER_MAGIC && !is_trusted_overlay(descriptor, request, root)))
 		return false;
 	for (size_t i = 0; i < sizeof ordinary / sizeof *ordinary; i++)
 		if ((uint32_t)status.f_type == ordinary[i])
@@ -85,7 +99,7 @@ static bool is_ordinary(int descriptor, bool user_mounts)
 static bool is_on_fuse(const struct broker_open *request)
 {
 	char path[64], line[4096];
-	if (!request->has_device || request->device_major != 0)
+	if (!request->has_device || !request->pid || request->device_major != 0)
 		return false;
 	snprintf(path, sizeof path, "/proc/%u/mountinfo", request->pid);
 	CLEANUP_FCLOSE FILE *file = fopen(path, "re");
@@ -104,10 +118,11 @@ static int64_t nanoseconds(const struct statx_timestamp *time)
 	return time->tv_sec * (int64_t)NANOSECONDS_PER_SECOND + time->tv_nsec;
 }
 
-static int identify(int descriptor, struct file_identity *identity)
+/* flags: of statx(2) */
+static int identify(int folder, const char *path, int flags, struct file_identity *identity)
 {
 	struct statx status;
-	if (statx(descriptor, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status))
+	if (statx(folder, path, flags, STATX_BASIC_STATS | STATX_BTIME, &status))
 		return -errno;
 	memset(identity, 0, sizeof *identity);
 	identity->device = makedev(status.stx_dev_major, status.stx_dev_minor);
@@ -121,13 +136,22 @@ static int identify(int descriptor, struct file_identity *identity)
 	return S_ISREG(status.stx_mode) ? 0 : -EINVAL;
 }
 
-/* Opens the file of an O_PATH descriptor for reading; the checks before have no side effects on a device or a FIFO. */
-static int reopen(int found, bool user_mounts, struct file_identity *identity)
+void file_identify_mapped(uint32_t pid, const struct broker_range *range, struct file_identity *identity)
 {
-	int code = identify(found, identity);
+	char path[96];
+	snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, range->start, range->end);
+	/* A file server might not reply; a forged answer of it has its device, which no other file has. */
+	if (identify(AT_FDCWD, path, AT_STATX_DONT_SYNC, identity))
+		*identity = (struct file_identity){ 0 };
+}
+
+/* Opens the file of an O_PATH descriptor for reading; the checks before have no side effects on a device or a FIFO. */
+static int reopen(int found, const struct broker_open *request, int root, struct file_identity *identity)
+{
+	int code = identify(found, "", AT_EMPTY_PATH, identity);
 	if (code)
 		return code;
-	if (!is_ordinary(found, user_mounts))
+	if (!is_ordinary(found, request, root))
 		return -EOPNOTSUPP;
 	return descriptor_reopen(found);
 }
@@ -144,7 +168,8 @@ static bool is_mapping_of_process(const char *path)
 static int open_path(const struct broker_open *request, int root, const char *path, struct file_identity *identity)
 {
 	int flags = O_PATH | (request->follow_links ? 0 : O_NOFOLLOW);
-	uint64_t resolve = RESOLVE_NO_MAGICLINKS | (root >= 0 ? (uint64_t)RESOLVE_IN_ROOT : 0);
+	uint64_t resolve = RESOLVE_NO_MAGICLINKS | (root >= 0 ? (uint64_t)RESOLVE_IN_ROOT : 0) |
+			   (request->in_process ? (uint64_t)RESOLVE_NO_SYMLINKS : 0);
 	if (root < 0 && is_mapping_of_process(path)) {
 		flags = O_PATH;
 		resolve = 0;
@@ -156,7 +181,7 @@ static int open_path(const struct broker_open *request, int root, const char *pa
 		if (found < 0)
 			return -errno;
 	}
-	return found < 0 ? found : reopen(found, request->user_mounts, identity);
+	return found < 0 ? found : reopen(found, request, root, identity);
 }
 
 static int open_memory(uint32_t pid)
@@ -167,12 +192,19 @@ static int open_memory(uint32_t pid)
 	return descriptor < 0 ? -errno : descriptor;
 }
 
-int file_open(const struct broker_open *request, int root, const char *path, struct file_identity *identity)
+int file_open(const struct broker_open *request, int given_root, const char *path, struct file_identity *identity)
 {
+	CLEANUP_CLOSE int process_root = -1;
+	int root = given_root;
 	if (request->is_memory)
 		return open_memory(request->pid);
 	if (is_on_fuse(request))
 		return -EOPNOTSUPP;
+	if (request->in_process) {
+		root = process_root = process_root_open(request->pid);
+		if (root < 0)
+			return root == -ENOENT ? -ESRCH : root;
+	}
 	bool as_user = request->user != UINT32_MAX && geteuid() == 0, is_user = true;
 	if (as_user) {
 		/*

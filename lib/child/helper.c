@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See helper.h. */
-#include "plugin/helper.h"
+#include "child/helper.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/machine.h"
 #include "base/priority.h"
-#include "config/build_paths.h"
+#include "child/helper_paths.h"
 
 /* Depth of programs below the root of a build tree: tests/unit/symbolizer/NAME. */
 #define BUILD_TREE_DEPTH 4
