@@ -3,6 +3,7 @@
 #include "process/mapped_files.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 
 /* Beyond these limits, the tables are cleared, and files are reported again. */
 #define NAMES_MAX 65536u
@@ -79,11 +81,12 @@ static bool name_is_due(struct mapped_files *files, const struct iaprof_record_m
 }
 
 /* Returns whether the file was not reported yet. */
-static bool file_is_new(struct mapped_files *files, const struct file_identity *identity)
+static bool file_is_new(struct mapped_files *files, const struct stat *status)
 {
-	struct mapped_files_file file = { .device = identity->device,
-					  .inode = identity->inode,
-					  .changed = (uint64_t)identity->changed };
+	struct mapped_files_file file = { .device = status->st_dev,
+					  .inode = status->st_ino,
+					  .changed = (uint64_t)status->st_ctim.tv_sec * NANOSECONDS_PER_SECOND +
+						     (uint64_t)status->st_ctim.tv_nsec };
 	uint64_t hash = hash_file(&file);
 	hash_index_each (probe, &files->file_index, hash) {
 		const struct mapped_files_file *known = &files->files.items[probe.position];
@@ -103,13 +106,17 @@ static bool file_is_new(struct mapped_files *files, const struct file_identity *
  * one when the file was deleted or is in memory.
  */
 static int open_file(const struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path,
-		     struct file_identity *identity)
+		     struct stat *status)
 {
-	int descriptor = broker_open_mapped(files->broker, mapping->pid, mapping->start, mapping->size, identity);
-	if (descriptor >= 0 || mapping->flags & IAPROF_MAPPING_DELETED || descriptor == -ETIMEDOUT ||
-	    descriptor == -EDQUOT)
-		return descriptor;
-	return broker_open_in_process(files->broker, mapping->pid, path, identity);
+	const struct target_file_name name = { .pid = mapping->pid,
+					       .start = mapping->start,
+					       .length = mapping->size,
+					       .path = mapping->flags & IAPROF_MAPPING_DELETED ? NULL : path };
+	int descriptor = broker_open_file(files->broker, &name, status);
+	if (descriptor == -EOPNOTSUPP || descriptor == -ETIMEDOUT || descriptor == -EDQUOT)
+		log_message(IAPROF_LOG_INFO, "cannot search %s of process %" PRIu32 ": %s", path, mapping->pid,
+			    broker_reason(descriptor));
+	return descriptor;
 }
 
 void mapped_files_take(struct mapped_files *files, const struct iaprof_record_mapping *mapping, const char *path)
@@ -117,14 +124,14 @@ void mapped_files_take(struct mapped_files *files, const struct iaprof_record_ma
 	/* Skips mappings without a file ("[vdso]", "//anon"). */
 	if (!files->watches.count || path[0] != '/' || path[1] == '/' || !name_is_due(files, mapping, path))
 		return;
-	struct file_identity identity;
-	CLEANUP_CLOSE int descriptor = open_file(files, mapping, path, &identity);
+	struct stat status;
+	CLEANUP_CLOSE int descriptor = open_file(files, mapping, path, &status);
 	/* If the process has ended, the file is reported when another process maps it. */
 	if (descriptor < 0)
 		return;
 	if (files->kept)
 		kept_files_add(files->kept, &(struct kept_file_key){ path, mapping->inode }, descriptor);
-	if (!file_is_new(files, &identity))
+	if (!file_is_new(files, &status))
 		return;
 	struct iaprof_mapped_file file = { .size = sizeof file,
 					   .pid = mapping->pid,
@@ -132,9 +139,9 @@ void mapped_files_take(struct mapped_files *files, const struct iaprof_record_ma
 					   .start = mapping->start,
 					   .length = mapping->size,
 					   .file_offset = mapping->file_offset,
-					   .inode = identity.inode,
-					   .device_major = major(identity.device),
-					   .device_minor = minor(identity.device) };
+					   .inode = status.st_ino,
+					   .device_major = major(status.st_dev),
+					   .device_minor = minor(status.st_dev) };
 	for (size_t i = 0; i < files->watches.count; i++)
 		files->watches.items[i].callback(files->watches.items[i].context, &file);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,7 +157,9 @@ int broker_open(struct broker *broker, const struct file_request *request, const
 				    .device_major = request->device_major,
 				    .device_minor = request->device_minor,
 				    .user_mounts = request->user_mounts,
-				    .in_process = request->in_process };
+				    .in_process = request->in_process,
+				    .is_folder = request->is_folder,
+				    .is_path = request->is_path };
 	return request_file(broker, &open, open.has_root ? request->root : -1, request->path, deadline, identity);
 }
 
@@ -204,26 +207,59 @@ static int open_charged(struct broker *broker, const struct file_request *reques
 	return descriptor;
 }
 
-int broker_open_mapped(struct broker *broker, uint32_t pid, uint64_t start, uint64_t length,
-		       struct file_identity *identity)
+static int open_mapping(struct broker *broker, uint32_t pid, uint64_t start, uint64_t length, bool is_path,
+			struct file_identity *identity)
 {
 	char path[96];
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, pid, start, start + length);
-	const struct file_request request = {
-		.path = path, .root = -1, .user = BROKER_OWN_RIGHTS, .group = BROKER_OWN_RIGHTS, .pid = pid
-	};
+	const struct file_request request = { .path = path,
+					      .root = -1,
+					      .user = BROKER_OWN_RIGHTS,
+					      .group = BROKER_OWN_RIGHTS,
+					      .is_path = is_path,
+					      .pid = pid };
 	return open_charged(broker, &request, identity);
 }
 
-int broker_open_in_process(struct broker *broker, uint32_t pid, const char *path, struct file_identity *identity)
+int broker_open_mapped_path(struct broker *broker, uint32_t pid, uint64_t start, uint64_t length)
+{
+	struct file_identity identity;
+	return open_mapping(broker, pid, start, length, true, &identity);
+}
+
+static int open_in_process(struct broker *broker, uint32_t pid, const char *path, bool is_folder,
+			   struct file_identity *identity)
 {
 	const struct file_request request = { .path = path,
 					      .root = -1,
 					      .user = BROKER_OWN_RIGHTS,
 					      .group = BROKER_OWN_RIGHTS,
 					      .in_process = true,
+					      .is_folder = is_folder,
 					      .pid = pid };
 	return path[0] == '/' ? open_charged(broker, &request, identity) : -EINVAL;
+}
+
+int broker_open_folder(struct broker *broker, uint32_t pid, const char *path)
+{
+	struct file_identity identity;
+	return open_in_process(broker, pid, path, true, &identity);
+}
+
+int broker_open_file(struct broker *broker, const struct target_file_name *name, struct stat *status)
+{
+	struct file_identity identity;
+	int descriptor = -ENOENT;
+	if (name->length)
+		descriptor = open_mapping(broker, name->pid, name->start, name->length, false, &identity);
+	bool is_refused = descriptor == -EOPNOTSUPP || descriptor == -ETIMEDOUT || descriptor == -EDQUOT;
+	if (descriptor < 0 && !is_refused && name->path)
+		descriptor = open_in_process(broker, name->pid, name->path, false, &identity);
+	if (descriptor >= 0 && fstat(descriptor, status)) {
+		close(descriptor);
+		return -errno;
+	}
+	return descriptor;
 }
 
 /* Sends a request with what follows it, and reads the answer. Returns the number of bytes or a negative errno. */
@@ -375,6 +411,7 @@ const char *broker_reason(int code)
 {
 	switch (-code) {
 	case EINVAL:
+	case EISDIR:
 		return "not a regular file";
 	case EOPNOTSUPP:
 		return "not on an ordinary file system";

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include "base/deadline.h"
 #include "broker/broker_message.h"
@@ -35,6 +36,8 @@ struct file_request {
 	gid_t group;
 	bool follow_links; /* also a symbolic link at the end of the path */
 	bool in_process;   /* path is as seen from the process, and has no symbolic link; root is ignored */
+	bool is_folder;    /* a folder is opened, with O_PATH */
+	bool is_path;      /* the file is opened with O_PATH, and not checked */
 	bool has_device;   /* the device is known, and checked before the file is touched */
 	/* The process that mapped the file, or that sees the path, and the device according to its mapping. 0: none */
 	uint32_t pid, device_major, device_minor;
@@ -64,10 +67,18 @@ int broker_open_memory(struct broker *broker, uint32_t pid, const struct deadlin
  * time for which they may be waited for: a second, and 1 % of the run; all users but root together two, and 5 %.
  */
 
-/* The same for the file of a mapping, whatever its path is now, and for a path as seen from a process. */
-int broker_open_mapped(struct broker *broker, uint32_t pid, uint64_t start, uint64_t length,
-		       struct file_identity *identity);
-int broker_open_in_process(struct broker *broker, uint32_t pid, const char *path, struct file_identity *identity);
+/* A file of a process: by its mapping, or if there is none or it has changed, by its path. */
+struct target_file_name {
+	uint32_t pid;
+	uint64_t start, length; /* of the mapping; 0: none */
+	const char *path;       /* as seen from the process, without symbolic links; NULL: none */
+};
+/* Opens it as broker_open(), and fills in *status by fstat(). */
+int broker_open_file(struct broker *broker, const struct target_file_name *name, struct stat *status);
+/* The same for a folder, as an O_PATH descriptor. */
+int broker_open_folder(struct broker *broker, uint32_t pid, const char *path);
+/* An O_PATH descriptor of any mapped file, which must not be opened unless its file system is known to answer. */
+int broker_open_mapped_path(struct broker *broker, uint32_t pid, uint64_t start, uint64_t length);
 
 /*
  * Reads at most size bytes of a file in /proc/PID: BROKER_MAPS, BROKER_ENVIRONMENT or BROKER_COMMAND_LINE. is_next:

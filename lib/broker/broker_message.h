@@ -25,6 +25,8 @@ struct broker_open {
 	uint32_t user_mounts;
 	uint32_t is_memory;  /* opens /proc/PID/mem of pid, instead of the path */
 	uint32_t in_process; /* the root folder is that of the process, and no symbolic link is followed */
+	uint32_t is_folder;  /* answered by an O_PATH descriptor of a folder */
+	uint32_t is_path;    /* answered by an O_PATH descriptor of a file that is not checked */
 };
 
 /* OPENED: with a descriptor if code is 0. */

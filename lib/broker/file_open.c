@@ -133,7 +133,7 @@ static int identify(int folder, const char *path, int flags, struct file_identit
 	identity->born = status.stx_mask & STATX_BTIME ? nanoseconds(&status.stx_btime) : 0;
 	identity->owner = status.stx_uid;
 	identity->mode = status.stx_mode & 07777;
-	return S_ISREG(status.stx_mode) ? 0 : -EINVAL;
+	return S_ISREG(status.stx_mode) ? 0 : S_ISDIR(status.stx_mode) ? -EISDIR : -EINVAL;
 }
 
 void file_identify_mapped(uint32_t pid, const struct broker_range *range, struct file_identity *identity)
@@ -149,10 +149,12 @@ void file_identify_mapped(uint32_t pid, const struct broker_range *range, struct
 static int reopen(int found, const struct broker_open *request, int root, struct file_identity *identity)
 {
 	int code = identify(found, "", AT_EMPTY_PATH, identity);
-	if (code)
+	if (code != (request->is_folder ? -EISDIR : 0))
 		return code;
 	if (!is_ordinary(found, request, root))
 		return -EOPNOTSUPP;
+	if (request->is_folder)
+		return fcntl(found, F_DUPFD_CLOEXEC, 0);
 	return descriptor_reopen(found);
 }
 
@@ -181,6 +183,8 @@ static int open_path(const struct broker_open *request, int root, const char *pa
 		if (found < 0)
 			return -errno;
 	}
+	if (found >= 0 && request->is_path)
+		return STEAL_DESCRIPTOR(found);
 	return found < 0 ? found : reopen(found, request, root, identity);
 }
 

@@ -34,13 +34,13 @@ static int file_begin(struct target_file *file, const struct broker_read *reques
 	return file->descriptor < 0 ? -errno : 0;
 }
 
-/* Fills the bytes: a read() of maps returns a page at most. */
+/* Fills the bytes: a read() of maps returns a page at most, and that of a long BPF iterator nothing at times. */
 static ssize_t fill(int descriptor, char *bytes, size_t size)
 {
 	size_t filled = 0;
 	while (filled < size) {
 		ssize_t count = read(descriptor, bytes + filled, size - filled);
-		if (count < 0 && errno == EINTR)
+		if (count < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (count < 0 && !filled)
 			return -errno;

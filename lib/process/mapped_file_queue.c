@@ -8,8 +8,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "process/process_file.h"
-
 int mapped_file_queue_init(struct mapped_file_queue *queue, uint32_t limit)
 {
 	*queue = (struct mapped_file_queue){ .limit = limit, .wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
@@ -70,10 +68,4 @@ uint64_t mapped_file_queue_dropped(struct mapped_file_queue *queue)
 	queue->dropped = 0;
 	pthread_mutex_unlock(&queue->lock);
 	return dropped;
-}
-
-int queued_file_open(const struct queued_file *file, struct stat *status)
-{
-	int descriptor = process_file_open_mapped(file->process, file->start, file->length, status);
-	return descriptor < 0 ? process_file_open(file->process, file->path, status) : descriptor;
 }

@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <iaprof/host.h>
 
 struct queued_file {
@@ -31,5 +30,3 @@ void mapped_file_queue_add(struct mapped_file_queue *queue, const struct iaprof_
 struct queued_file *mapped_file_queue_take(struct mapped_file_queue *queue);
 /* Returns the number of files dropped since the last call. */
 uint64_t mapped_file_queue_dropped(struct mapped_file_queue *queue);
-/* Opens the mapped file, or the one at its path if the mapping is gone. Returns a descriptor or a negative errno. */
-int queued_file_open(const struct queued_file *file, struct stat *status);

@@ -12,18 +12,10 @@
 #include "base/regular_file.h"
 #include "process/process_file.h"
 
-#define PATH_SIZE 4096u
-
 static int root_open(uint32_t process)
 {
 	int root = process_root_open(process);
 	return root == -ENOENT ? -ESRCH : root;
-}
-
-static int open_below(int root, const char *path, int flags)
-{
-	return path_open(root, path, flags | O_PATH | O_NOFOLLOW,
-			 RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 static int reopen(int found, struct stat *status)
@@ -41,7 +33,8 @@ int process_file_open(uint32_t process, const char *path, struct stat *status)
 	CLEANUP_CLOSE int root = root_open(process);
 	if (root < 0)
 		return root;
-	CLEANUP_CLOSE int found = open_below(root, path, 0);
+	CLEANUP_CLOSE int found = path_open(root, path, O_PATH | O_NOFOLLOW,
+					    RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	return found < 0 ? found : reopen(found, status);
 }
 
@@ -51,18 +44,6 @@ int process_file_open_mapped(uint32_t process, uint64_t start, uint64_t length, 
 	snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, process, start, start + length);
 	CLEANUP_CLOSE int found = open(path, O_PATH | O_CLOEXEC);
 	return found < 0 ? -errno : reopen(found, status);
-}
-
-int process_folder_open(uint32_t process, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_SIZE];
-
-	if (!slash || (size_t)(slash - path) + 2 > sizeof folder)
-		return -ENAMETOOLONG;
-	snprintf(folder, sizeof folder, "%.*s", (int)(slash - path) + 1, path);
-	CLEANUP_CLOSE int root = root_open(process);
-	return root < 0 ? root : open_below(root, folder, O_DIRECTORY);
 }
 
 /* Returns the page frame number of a mapped page, 0 if unknown. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opens files in the mount namespace of another process: regular files only, without following symbolic links. */
+/*
+ * Opens files in the mount namespace of another process: regular files only, without following symbolic links. Each
+ * call can wait forever for a file system: iaprof itself calls broker_open_file() (broker/broker.h).
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -18,9 +21,6 @@ int process_file_open(uint32_t process, const char *path, struct stat *status);
  * process_file_open().
  */
 int process_file_open_mapped(uint32_t process, uint64_t start, uint64_t length, struct stat *status);
-
-/* Returns an O_PATH descriptor of the folder of the file at an absolute path, or a negative errno. */
-int process_folder_open(uint32_t process, const char *path);
 
 /* A file that was opened once, and its status at that time. */
 struct process_file {

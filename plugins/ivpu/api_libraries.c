@@ -127,7 +127,10 @@ static void queued_file_search(struct api_libraries *libraries, const struct que
 	const struct iaprof_host *host = libraries->host;
 	uint32_t functions = libraries->functions;
 	struct stat status;
-	int descriptor = queued_file_open(file, &status);
+	const struct target_file_name name = {
+		.pid = file->process, .start = file->start, .length = file->length, .path = file->path
+	};
+	int descriptor = broker_open_file(libraries->broker, &name, &status);
 	if (descriptor < 0) /* the process or the file is gone, or it is not a regular file */
 		return;
 	int result = file_attach(libraries, descriptor, &status);
@@ -209,8 +212,10 @@ static int table_file_attach(struct api_libraries *libraries, const struct ivpu_
 			     const struct process_mapping *mapping)
 {
 	struct stat status;
-	int descriptor =
-		process_file_open_mapped(table->process, mapping->start, mapping->end - mapping->start, &status);
+	const struct target_file_name name = { .pid = table->process,
+					       .start = mapping->start,
+					       .length = mapping->end - mapping->start };
+	int descriptor = broker_open_file(libraries->broker, &name, &status);
 	int result = 0;
 
 	if (descriptor < 0)
@@ -233,7 +238,7 @@ static void table_process(struct api_libraries *libraries, const struct ivpu_gra
 	uint32_t functions = libraries->functions;
 	struct process_mapping mapping;
 	size_t length = 0;
-	char *text = process_file_read((pid_t)table->process, "maps", &length);
+	char *text = broker_read_all(libraries->broker, table->process, BROKER_MAPS, &length);
 	int result = text || errno == ENOENT || errno == ESRCH ? 0 : -errno;
 
 	if (text && executable_mapping_find(text, length, table->functions[0], &mapping))
@@ -264,7 +269,10 @@ static int table_take(void *context, void *data, size_t size)
 int api_libraries_begin(struct api_libraries *libraries, const struct iaprof_host *host, struct ivpu_bpf *skeleton,
 			struct layers *layers)
 {
-	*libraries = (struct api_libraries){ .host = host, .skeleton = skeleton, .layers = layers };
+	*libraries =
+		(struct api_libraries){ .host = host, .skeleton = skeleton, .layers = layers, .broker = broker_new() };
+	if (!libraries->broker)
+		return host->fail(host, ENOMEM, "out of memory");
 	int result = mapped_file_queue_init(&libraries->queue, QUEUED_MAX);
 	if (result)
 		return host->fail(host, result, "create an eventfd: %s", strerror(-result));
@@ -327,6 +335,7 @@ void api_libraries_free(struct api_libraries *libraries)
 	api_libraries_detach(libraries);
 	ring_buffer__free(libraries->tables.ring);
 	mapped_file_queue_free(&libraries->queue);
+	broker_free(libraries->broker);
 	*libraries = (struct api_libraries){ 0 };
 }
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include "broker/broker.h"
 #include "ivpu_shared.h"
 #include "layers.h"
 #include "process/mapped_file_queue.h"
@@ -34,6 +35,7 @@ struct api_library {
 struct api_libraries {
 	const struct iaprof_host *host; /* NULL: not initialised */
 	struct ivpu_bpf *skeleton;
+	struct broker *broker; /* opens and reads what processes have mapped */
 	struct api_library items[API_LIBRARIES_MAX];
 	uint32_t count;
 	uint32_t functions; /* attached, in total */

@@ -265,7 +265,9 @@ static void read_sleepers(struct off_cpu *off_cpu)
 	off_cpu->skeleton->bss->run_begin = host->clock(host);
 	int result = sleepers_read(sleepers, off_cpu->skeleton->progs.off_cpu_sleepers);
 	if (result)
-		host->log(host, IAPROF_LOG_WARNING, "cannot read the threads that are asleep: %s", strerror(-result));
+		host->log(host, IAPROF_LOG_WARNING, "cannot read the threads that are asleep: %s",
+			  result == -ETIMEDOUT ? "the memory of one of them did not answer in time"
+					       : strerror(-result));
 	if (sleepers->refused)
 		host->lost(host, "asleep at the start, not read", host->clock(host), sleepers->refused,
 			   off_cpu->collector.waiting, 0);

@@ -33,6 +33,7 @@ void sleepers_free(struct sleepers *sleepers)
 		free(sleepers->threads.items[i].user);
 	}
 	keyed_array_free(&sleepers->threads);
+	broker_free(sleepers->broker);
 }
 
 /* Keeps the copy of a user stack, of which size bytes were sent. */
@@ -79,37 +80,41 @@ static size_t add_sleepers(struct sleepers *sleepers, const unsigned char *bytes
 	return done;
 }
 
-int sleepers_read(struct sleepers *sleepers, const struct bpf_program *iterator)
+/* Takes what the iterator sends. Its read() copies memory of threads, and waits for pages of it. */
+static int iterator_read(struct sleepers *sleepers, int descriptor, unsigned char *bytes)
 {
 	const struct iaprof_host *host = sleepers->host;
+	uint64_t begin = host->clock(host);
+	ssize_t count = 1;
+	for (size_t size = 0; count > 0;) {
+		count = broker_read_descriptor(sleepers->broker, (uint32_t)getpid(), descriptor, bytes + size,
+					       ROOM - size);
+		size += count > 0 ? (size_t)count : 0;
+		size_t done = add_sleepers(sleepers, bytes, size);
+		memmove(bytes, bytes + done, size - done);
+		size -= done;
+		if (count > 0 && host->clock(host) - begin > READ_TIME) {
+			sleepers->refused++;
+			break;
+		}
+	}
+	return count < 0 ? (int)count : 0;
+}
+
+int sleepers_read(struct sleepers *sleepers, const struct bpf_program *iterator)
+{
 	struct bpf_link *link = bpf_program__attach_iter(iterator, NULL);
 	if (!link)
 		return -errno;
 	CLEANUP_CLOSE int descriptor = bpf_iter_create(bpf_link__fd(link));
 	int result = descriptor < 0 ? -errno : 0;
-	unsigned char *bytes = malloc(ROOM);
-	uint64_t begin = host->clock(host);
-	size_t size = 0;
-	if (!bytes)
+	CLEANUP_FREE unsigned char *bytes = malloc(ROOM);
+	if (!sleepers->broker)
+		sleepers->broker = broker_new();
+	if (!bytes || !sleepers->broker)
 		result = -ENOMEM;
-	while (!result) {
-		ssize_t count = read(descriptor, bytes + size, ROOM - size);
-		if (count < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (count < 0)
-			result = -errno;
-		if (count <= 0)
-			break;
-		size += (size_t)count;
-		size_t done = add_sleepers(sleepers, bytes, size);
-		memmove(bytes, bytes + done, size - done);
-		size -= done;
-		if (host->clock(host) - begin > READ_TIME) {
-			sleepers->refused++;
-			break;
-		}
-	}
-	free(bytes);
+	if (!result)
+		result = iterator_read(sleepers, descriptor, bytes);
 	bpf_link__destroy(link);
 	return result;
 }

@@ -9,6 +9,7 @@
 #include <iaprof/host.h>
 #include "base/keyed_array.h"
 #include "bpf/unwinder.h"
+#include "broker/broker.h"
 #include "off-cpu.h"
 
 struct bpf_program;
@@ -25,12 +26,14 @@ struct sleeper {
 /* Initialise with {0} and host. */
 struct sleepers {
 	const struct iaprof_host *host;
+	struct broker *broker; /* reads the iterators; NULL: not started yet */
 	KEYED_ARRAY(struct sleeper) threads;
 	uint64_t bytes;   /* of all copies */
 	uint64_t refused; /* threads for which there was no room or no time */
 };
 
-/* Runs an iterator over threads, and takes what it sends. Returns 0 or a negative errno. */
+/* Runs an iterator over threads, and takes what it sends. Returns 0 or a negative errno, as broker_read_descriptor().
+ */
 int sleepers_read(struct sleepers *sleepers, const struct bpf_program *iterator);
 /* Asks for the tables of processes whose stacks cannot be unwound yet. */
 void sleepers_ask(const struct sleepers *sleepers, const struct unwinder *unwinder);

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/cleanup.h"
 #include "otlp.pb-c.h"
@@ -22,12 +21,6 @@ struct context_header {
 	uint64_t address;   /* of the encoded context */
 };
 
-static bool memory_read(uint32_t pid, uint64_t address, void *bytes, size_t size)
-{
-	struct iovec here = { bytes, size }, there = { (void *)(uintptr_t)address, size };
-	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0) == (ssize_t)size;
-}
-
 /* The names that a mapping has by prctl(PR_SET_VMA_ANON_NAME), shared or private, and by memfd_create(). */
 static bool is_context(const struct process_mapping *mapping)
 {
@@ -41,10 +34,10 @@ static bool is_context(const struct process_mapping *mapping)
 }
 
 /* Returns the address of the mapping; 0 if the process has none. */
-static uint64_t context_find(uint32_t pid)
+static uint64_t context_find(struct broker *broker, uint32_t pid)
 {
 	size_t length;
-	CLEANUP_FREE char *maps = process_file_read((pid_t)pid, "maps", &length);
+	CLEANUP_FREE char *maps = broker_read_all(broker, pid, BROKER_MAPS, &length);
 	/* The name is rare: most processes have no line to parse. */
 	const char *text = maps ? memmem(maps, length, SIGNATURE, sizeof SIGNATURE - 1) : NULL;
 	struct process_mapping mapping;
@@ -90,18 +83,19 @@ bool process_context_decode(struct resource *resource, const uint8_t *bytes, siz
 	return good;
 }
 
-bool process_context_add(struct resource *resource, uint32_t pid)
+bool process_context_add(struct resource *resource, struct broker *broker, uint32_t pid)
 {
 	struct context_header before, after;
-	uint64_t address = context_find(pid);
-	if (!address || !memory_read(pid, address, &before, sizeof before) || !is_complete(&before))
+	uint64_t address = context_find(broker, pid);
+	if (!address || broker_read_memory(broker, pid, address, &before, sizeof before) || !is_complete(&before))
 		return true;
 	CLEANUP_FREE uint8_t *bytes = malloc(before.size);
 	if (!bytes)
 		return false;
 	/* What changed meanwhile is read at the next look. */
-	if (!memory_read(pid, before.address, bytes, before.size) || !memory_read(pid, address, &after, sizeof after) ||
-	    after.published != before.published || after.size != before.size)
+	if (broker_read_memory(broker, pid, before.address, bytes, before.size) ||
+	    broker_read_memory(broker, pid, address, &after, sizeof after) || after.published != before.published ||
+	    after.size != before.size)
 		return true;
 	return process_context_decode(resource, bytes, before.size);
 }

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "process/process_cgroup.h"
 #include "process/process_rank.h"
-#include "process/small_file.h"
 #include "process_context.h"
 
 /* Longest interval between lookups of a process without a service, in profiles. */
@@ -25,13 +24,11 @@ static bool add_container(struct resource *resource, uint32_t pid)
 	       resource_add(resource, "k8s.pod.uid", pod);
 }
 
-static bool add_environment(struct resource *resource, uint32_t pid)
+static bool add_environment(struct resource *resource, struct broker *broker, uint32_t pid)
 {
 	static const char service[] = "OTEL_SERVICE_NAME=", list[] = "OTEL_RESOURCE_ATTRIBUTES=";
-	char path[64];
-	CLEANUP_FREE char *variables = NULL;
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/environ", pid);
-	size_t size = small_file_read(path, &variables);
+	size_t size = 0;
+	CLEANUP_FREE char *variables = broker_read_all(broker, pid, BROKER_ENVIRONMENT, &size);
 	const char *name = NULL, *attributes = NULL;
 	for (size_t at = 0; at < size; at += strlen(variables + at) + 1) {
 		if (!name && strncmp(variables + at, service, sizeof service - 1) == 0)
@@ -126,7 +123,8 @@ static uint32_t read_resource(struct resources *resources, uint32_t pid, bool *h
 	 * Parts for which there is no memory are omitted. Attributes that a process publishes at run time take
 	 * precedence over its environment.
 	 */
-	(void)(add_container(&resource, pid) && process_context_add(&resource, pid) && add_environment(&resource, pid));
+	(void)(add_container(&resource, pid) && process_context_add(&resource, resources->broker, pid) &&
+	       add_environment(&resource, resources->broker, pid));
 	*has_service = resource_has(&resource, "service.name");
 	if (find_or_add(resources, &resource, user, &index))
 		return index;
@@ -179,8 +177,10 @@ static void compact(struct resources *resources)
 bool resources_init(struct resources *resources, const char *attributes, bool recorded)
 {
 	uint32_t first = 1;
-	*resources = (struct resources){ .recorded = recorded };
+	*resources = (struct resources){ .recorded = recorded, .broker = recorded ? NULL : broker_new() };
 	user_accounts_init(&resources->users);
+	if (!recorded && !resources->broker)
+		return false;
 	/* The user's attributes of the machine apply to all its processes. */
 	return (!attributes || resource_add_list(&resources->machine, attributes)) &&
 	       (recorded || resource_add_machine(&resources->machine)) &&
@@ -198,6 +198,7 @@ void resources_free(struct resources *resources)
 	string_table_free(&resources->keys);
 	array_free(&resources->processes);
 	hash_index_free(&resources->process_index);
+	broker_free(resources->broker);
 }
 
 void resources_begin(struct resources *resources)

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/string_table.h"
+#include "broker/broker.h"
 #include "otlp/resource.h"
 #include "process/process_cgroup.h"
 #include "process/user_accounts.h"
@@ -47,7 +48,8 @@ struct resources {
 	ARRAY(struct resource_process) processes;
 	struct hash_index process_index;
 	uint64_t profile;
-	bool recorded; /* processes are those of another time or machine: they are not looked up */
+	struct broker *broker; /* reads processes; NULL: recorded */
+	bool recorded;         /* processes are those of another time or machine: they are not looked up */
 };
 
 /* attributes: "key=value,key=value", percent-encoded as OTEL_RESOURCE_ATTRIBUTES is, of iaprof itself; NULL: none. */

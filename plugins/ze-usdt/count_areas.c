@@ -67,16 +67,14 @@ static bool is_in_memory(int file)
  * Returns a descriptor of the file that the process mapped at the address, if it has the tracer's name: nobody else has
  * such a file open, so that writing to it changes nothing but the process's own memory. Otherwise a negative errno.
  */
-static int file_open(uint32_t process, uint64_t address)
+static int file_open(struct broker *broker, uint32_t process, uint64_t address)
 {
 	static const char name[] = "/memfd:" ZE_COUNT_FILE " (deleted)";
-	char path[96], target[sizeof name + 1];
+	char path[64], target[sizeof name + 1];
 
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, process, address,
-		 address + ZE_COUNT_SIZE);
-	CLEANUP_CLOSE int found = open(path, O_PATH | O_CLOEXEC);
+	CLEANUP_CLOSE int found = broker_open_mapped_path(broker, process, address, ZE_COUNT_SIZE);
 	if (found < 0)
-		return -errno;
+		return found;
 	/* Opens the file that was found, even if another is mapped there by now. */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", found);
 	ssize_t length = readlink(path, target, sizeof target);
@@ -185,7 +183,7 @@ void count_areas_open(struct count_areas *areas, const struct ze_event *event)
 	if (areas->items.count >= AREAS_MAX || !clock_is_ours(process->id) ||
 	    rights_setting("vm/overcommit_memory") == 2)
 		return;
-	int file = file_open(process->id, event->area);
+	int file = file_open(areas->broker, process->id, event->area);
 	int result = file < 0 ? file : count_areas_add(areas, process, event->area, file);
 	if (result)
 		return;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <iaprof/host.h>
 #include "base/array.h"
+#include "broker/broker.h"
 #include "count_area.h"
 #include "recordings.h"
 
@@ -39,6 +40,7 @@ struct count_area {
 
 struct count_areas {
 	const struct iaprof_host *host;
+	struct broker *broker; /* opens the files of processes */
 	/* Returns whether launches of a process may be counted by their native stacks alone. */
 	bool (*is_countable)(void *context, const struct ze_process *process);
 	void *context;

@@ -11,7 +11,6 @@
 #include "base/keyed_hash.h"
 #include "base/sealed_file.h"
 #include "device_images.h"
-#include "process/process_file.h"
 
 /* The record that names an image guarantees 5 seconds. */
 #define KEEP_TIME UINT64_C(10000000000) /* ns */
@@ -167,7 +166,7 @@ static const char *open_error(int error)
 	case -ESRCH:
 		return "the process has ended";
 	default:
-		return strerror(-error);
+		return broker_reason(error);
 	}
 }
 
@@ -189,8 +188,9 @@ const struct device_image *device_images_read(struct device_images *cache, const
 					      uint64_t now, const char **reason)
 {
 	struct stat status;
-	CLEANUP_CLOSE int folder = image_file_folder_open(claim->process, claim->path);
-	CLEANUP_CLOSE int descriptor = process_file_open(claim->process, claim->path, &status);
+	CLEANUP_CLOSE int folder = image_file_folder_open(cache->broker, claim->process, claim->path);
+	const struct target_file_name name = { .pid = claim->process, .path = claim->path };
+	CLEANUP_CLOSE int descriptor = broker_open_file(cache->broker, &name, &status);
 	if (descriptor < 0) {
 		*reason = open_error(descriptor);
 		return NULL;

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "broker/broker.h"
 #include "code_range.h"
 #include "image_file_cleanup.h"
 #include "process/user_accounts.h"
@@ -28,6 +29,7 @@ struct device_images {
 	size_t capacity;            /* maximum count */
 	uint64_t bytes;             /* total size */
 	struct user_accounts users; /* amount: what is charged */
+	struct broker *broker;      /* opens the files of processes */
 	struct image_file_cleanup cleanup;
 };
 

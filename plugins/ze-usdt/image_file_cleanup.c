@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See image_file_cleanup.h. */
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
-#include "process/process_file.h"
 #include "image_file_cleanup.h"
 
 /* Readers open a file within milliseconds. */
@@ -22,10 +24,11 @@ static bool name_is_tracers(const char *name)
 /* Deletes the file, unless another one has taken its name. */
 static void file_remove(struct image_file *file)
 {
-	struct stat now;
+	struct statx now;
 
-	if (fstatat(file->folder, file->name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_dev == file->device &&
-	    now.st_ino == file->inode)
+	/* A user can have mounted another file system at the name, whose server is not asked. */
+	if (statx(file->folder, file->name, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_INO, &now) == 0 &&
+	    makedev(now.stx_dev_major, now.stx_dev_minor) == file->device && now.stx_ino == file->inode)
 		unlinkat(file->folder, file->name, 0);
 	close(file->folder);
 }
@@ -38,11 +41,15 @@ static void oldest_remove(struct image_file_cleanup *files, unsigned count)
 	memmove(files->items, files->items + count, files->count * sizeof *files->items);
 }
 
-int image_file_folder_open(uint32_t process, const char *path)
+int image_file_folder_open(struct broker *broker, uint32_t process, const char *path)
 {
+	char folder_path[PATH_MAX];
 	const char *slash = strrchr(path, '/');
-	int folder = slash && name_is_tracers(slash + 1) ? process_folder_open(process, path) : -1;
 
+	if (!slash || !name_is_tracers(slash + 1) || (size_t)(slash - path) + 2 > sizeof folder_path)
+		return -1;
+	snprintf(folder_path, sizeof folder_path, "%.*s", (int)(slash - path) + 1, path);
+	int folder = broker_open_folder(broker, process, folder_path);
 	return folder < 0 ? -1 : folder;
 }
 

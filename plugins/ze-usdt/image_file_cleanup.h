@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 #include <sys/stat.h>
+#include "broker/broker.h"
 #include "probes.h"
 
 #define IMAGE_FILES_MAX 64u
@@ -30,7 +31,7 @@ struct image_file_cleanup {
  * the file, because the process may end meanwhile. Returns -1 if the name is not one of our tracer's, or if the folder
  * cannot be opened.
  */
-int image_file_folder_open(uint32_t process, const char *path);
+int image_file_folder_open(struct broker *broker, uint32_t process, const char *path);
 /* Adds a file that is open at descriptor. Takes ownership of folder; does nothing if it is -1. status: from fstat(). */
 void image_file_cleanup_add(struct image_file_cleanup *files, int descriptor, int folder, const char *path,
 			    const struct stat *status, uint64_t now);

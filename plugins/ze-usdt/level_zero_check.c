@@ -4,6 +4,7 @@
 #include "base/machine.h"
 #include "level_zero_check.h"
 #include <ctype.h>
+#include <errno.h>
 #include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -116,11 +117,12 @@ static void tracer_check(const struct iaprof_host *host, bool wants_tracer)
 }
 
 /* Returns whether the Level Zero runtime of a process has probes. */
-static bool runtime_has_probes(uint32_t pid, const struct level_zero_use *use)
+static bool runtime_has_probes(struct broker *broker, uint32_t pid, const struct level_zero_use *use)
 {
 	struct stat status;
 	struct usdt_provider provider;
-	int descriptor = use->runtime ? process_file_open_mapped(pid, use->runtime, use->runtime_size, &status) : -1;
+	const struct target_file_name name = { .pid = pid, .start = use->runtime, .length = use->runtime_size };
+	int descriptor = use->runtime ? broker_open_file(broker, &name, &status) : -1;
 	if (descriptor < 0)
 		return false;
 	struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
@@ -130,29 +132,33 @@ static bool runtime_has_probes(uint32_t pid, const struct level_zero_use *use)
 }
 
 /* The driver loads Intel's Level Zero runtime in either case. */
-static bool opencl_is_on_level_zero(uint32_t pid)
+static bool opencl_is_on_level_zero(struct broker *broker, uint32_t pid)
 {
 	size_t length = 0;
-	CLEANUP_FREE char *environment = process_file_read((pid_t)pid, "environ", &length);
+	CLEANUP_FREE char *environment = broker_read_all(broker, pid, BROKER_ENVIRONMENT, &length);
 	return environment && opencl_environment_is_on_level_zero(environment, length);
 }
 
-static bool tracing_layer_is_enabled(uint32_t pid)
+static bool tracing_layer_is_enabled(struct broker *broker, uint32_t pid)
 {
 	size_t length = 0;
-	CLEANUP_FREE char *environment = process_file_read((pid_t)pid, "environ", &length);
+	CLEANUP_FREE char *environment = broker_read_all(broker, pid, BROKER_ENVIRONMENT, &length);
 	return environment && environment_has_tracing_layer(environment, length);
 }
 
 /* Writes the path of a file of a process that contains a loader that is not traced. Returns false if none is found. */
-static bool untraced_loader_find(uint32_t pid, const char *maps, size_t length, char path[PATH_MAX])
+static bool untraced_loader_find(struct broker *broker, uint32_t pid, const char *maps, size_t length,
+				 char path[PATH_MAX])
 {
 	struct process_mapping mapping;
 	while (process_mapping_next(&maps, &length, &mapping)) {
 		struct stat status;
 		if (!mapping.executable || !mapping.inode)
 			continue;
-		int descriptor = process_file_open_mapped(pid, mapping.start, mapping.end - mapping.start, &status);
+		const struct target_file_name name = { .pid = pid,
+						       .start = mapping.start,
+						       .length = mapping.end - mapping.start };
+		int descriptor = broker_open_file(broker, &name, &status);
 		if (descriptor < 0)
 			continue;
 		const struct elf_reader bytes = elf_reader_of_file(descriptor, (uint64_t)status.st_size);
@@ -167,8 +173,8 @@ static bool untraced_loader_find(uint32_t pid, const char *maps, size_t length, 
 }
 
 /* static_loader: the file that contains a loader that is not traced; "" if none is known. */
-static void launches_check(const struct iaprof_host *host, uint32_t pid, const struct level_zero_use *use,
-			   const char *static_loader, const char *name)
+static void launches_check(const struct iaprof_host *host, struct broker *broker, uint32_t pid,
+			   const struct level_zero_use *use, const char *static_loader, const char *name)
 {
 	uint32_t version[3];
 	if (*static_loader)
@@ -176,14 +182,14 @@ static void launches_check(const struct iaprof_host *host, uint32_t pid, const s
 				 "launches cannot be traced: %s contains a Level Zero loader older than 1.21.9, "
 				 "statically linked (start it with ZE_ENABLE_TRACING_LAYER=1)",
 				 static_loader);
-	else if (use->opencl && opencl_is_on_level_zero(pid))
+	else if (use->opencl && opencl_is_on_level_zero(broker, pid))
 		host->check_item(
 			host, IAPROF_CHECK_LIMITED, name,
 			"launches cannot be traced: it runs OpenCL on Level Zero inside the driver (start it with "
 			"EnableLEO=0)");
 	else if (use->tracer)
 		host->check_item(host, IAPROF_CHECK_GOOD, name, "has iaprof's tracer");
-	else if (runtime_has_probes(pid, use))
+	else if (runtime_has_probes(broker, pid, use))
 		host->check_item(host, IAPROF_CHECK_GOOD, name, "its Level Zero runtime has probes");
 	else if (!use->opencl && level_zero_version(use->loader, version) &&
 		 version_compare(version, loader_needed) < 0)
@@ -202,7 +208,8 @@ static void launches_check(const struct iaprof_host *host, uint32_t pid, const s
 #define PYTHON_MINOR_FIRST 8u
 #define PYTHON_MINOR_LAST 15u
 
-static void python_check(const struct iaprof_host *host, uint32_t pid, uint32_t minor, const char *name)
+static void python_check(const struct iaprof_host *host, struct broker *broker, uint32_t pid, uint32_t minor,
+			 const char *name)
 {
 	if (minor < PYTHON_MINOR_FIRST) {
 		host->check_item(host, IAPROF_CHECK_LIMITED, name,
@@ -216,8 +223,8 @@ static void python_check(const struct iaprof_host *host, uint32_t pid, uint32_t 
 		return;
 	}
 	size_t environment_length = 0, command_length = 0;
-	char *environment = process_file_read((pid_t)pid, "environ", &environment_length);
-	char *command = process_file_read((pid_t)pid, "cmdline", &command_length);
+	char *environment = broker_read_all(broker, pid, BROKER_ENVIRONMENT, &environment_length);
+	char *command = broker_read_all(broker, pid, BROKER_COMMAND_LINE, &command_length);
 	if ((environment && python_environment_has_perf(environment, environment_length)) ||
 	    (command && python_command_has_perf(command, command_length)))
 		host->check_item(host, IAPROF_CHECK_GOOD, name, "Python 3.%" PRIu32 " reports function names", minor);
@@ -229,22 +236,29 @@ static void python_check(const struct iaprof_host *host, uint32_t pid, uint32_t 
 }
 
 /* Checks one process. Returns false if it uses neither Level Zero nor OpenCL. */
-static bool process_check(const struct iaprof_host *host, uint32_t pid, bool show)
+static bool process_check(const struct iaprof_host *host, struct broker *broker, uint32_t pid, bool show)
 {
 	size_t length = 0;
-	char *maps = process_file_read((pid_t)pid, "maps", &length);
+	char name[64];
+	char *maps = broker_read_all(broker, pid, BROKER_MAPS, &length);
+	if (!maps && show && errno == ETIMEDOUT) {
+		process_describe((pid_t)pid, name, sizeof name);
+		host->check_item(host, IAPROF_CHECK_LIMITED, name,
+				 "unknown: its memory map could not be read in time (its memory is on a file system "
+				 "that does not answer)");
+	}
 	if (!maps)
 		return false;
 	struct level_zero_use use = level_zero_use_find(maps, length);
 	bool found = use.loader[0] || use.opencl;
 	if (found && show) {
-		char name[64], static_loader[PATH_MAX] = "";
+		char static_loader[PATH_MAX] = "";
 		process_describe((pid_t)pid, name, sizeof name);
-		if (use.loader[0] && !tracing_layer_is_enabled(pid))
-			untraced_loader_find(pid, maps, length, static_loader);
-		launches_check(host, pid, &use, static_loader, name);
+		if (use.loader[0] && !tracing_layer_is_enabled(broker, pid))
+			untraced_loader_find(broker, pid, maps, length, static_loader);
+		launches_check(host, broker, pid, &use, static_loader, name);
 		if (use.python_minor)
-			python_check(host, pid, use.python_minor, name);
+			python_check(host, broker, pid, use.python_minor, name);
 	}
 	free(maps);
 	return found;
@@ -253,11 +267,13 @@ static bool process_check(const struct iaprof_host *host, uint32_t pid, bool sho
 static void processes_check(const struct iaprof_host *host)
 {
 	CLEANUP_CLOSEDIR DIR *folder = opendir("/proc");
+	struct broker *broker = broker_new();
 	uint32_t found = 0;
-	for (const struct dirent *entry; folder && (entry = readdir(folder));)
+	for (const struct dirent *entry; folder && broker && (entry = readdir(folder));)
 		if (isdigit((unsigned char)entry->d_name[0]))
-			found += process_check(host, (uint32_t)strtoul(entry->d_name, NULL, 10),
+			found += process_check(host, broker, (uint32_t)strtoul(entry->d_name, NULL, 10),
 					       found < PROCESSES_SHOWN);
+	broker_free(broker);
 	if (found > PROCESSES_SHOWN)
 		host->check_item(host, IAPROF_CHECK_LIMITED, "other programs",
 				 "%" PRIu32 " more use Level Zero or OpenCL", found - PROCESSES_SHOWN);

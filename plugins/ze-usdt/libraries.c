@@ -355,7 +355,10 @@ static void file_search(struct libraries *libraries, const struct queued_file *f
 {
 	struct stat status;
 	const char *reason = "";
-	int descriptor = queued_file_open(file, &status);
+	const struct target_file_name name = {
+		.pid = file->process, .start = file->start, .length = file->length, .path = file->path
+	};
+	int descriptor = broker_open_file(libraries->broker, &name, &status);
 	if (descriptor < 0) /* the process or the file is gone, or it is not a regular file */
 		return;
 	uint32_t count = libraries->count;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <iaprof/host.h>
+#include "broker/broker.h"
 #include "warning_limit.h"
 #include "usdt_provider.h"
 #include "process/mapped_file_queue.h"
@@ -32,6 +33,7 @@ struct library {
 struct libraries {
 	const struct iaprof_host *host;
 	struct warning_limit *warnings;
+	struct broker *broker; /* opens the files of processes */
 	struct bpf_program *programs[PROVIDER_PROBE_COUNT];
 	bool use_counts; /* launches may be counted in memory (count_area.h) */
 	bool take_times, take_all_times;

@@ -44,6 +44,7 @@ struct ze_usdt {
 	const struct iaprof_host *host;
 	struct ze_usdt_bpf *skeleton;
 	struct warning_limit warnings;
+	struct broker *broker; /* used in prepare() and start(), and then by the thread */
 	struct libraries libraries;
 	struct drain drain;
 	char tracer_path[PATH_MAX];
@@ -136,10 +137,10 @@ static const char awaited_calls[] =
 	"libigdrcl.so clGetPlatformInfo@1 38 41 42 46 47 48 49 59";
 
 /* Warns where the program can never make such a call, as far as its mappings show. */
-static void warn_of_level_zero_inside(const struct iaprof_host *host, uint32_t pid)
+static void warn_of_level_zero_inside(const struct iaprof_host *host, struct broker *broker, uint32_t pid)
 {
 	size_t length;
-	char *maps = process_file_read((pid_t)pid, "maps", &length);
+	char *maps = broker_read_all(broker, pid, BROKER_MAPS, &length);
 	struct level_zero_use use = maps ? level_zero_use_find(maps, length) : (struct level_zero_use){ 0 };
 
 	free(maps);
@@ -151,7 +152,7 @@ static void warn_of_level_zero_inside(const struct iaprof_host *host, uint32_t p
 }
 
 /* Loads our tracer into the running processes. */
-static int tracer_inject(const struct iaprof_host *host, const char *path)
+static int tracer_inject(const struct iaprof_host *host, struct broker *broker, const char *path)
 {
 	const struct iaprof_target *target = host->target(host);
 	int result = 0;
@@ -164,7 +165,7 @@ static int tracer_inject(const struct iaprof_host *host, const char *path)
 							    .calls = awaited_calls };
 		result = host->inject(host, &injection);
 		if (!result)
-			warn_of_level_zero_inside(host, target->pids[i]);
+			warn_of_level_zero_inside(host, broker, target->pids[i]);
 	}
 	return result;
 }
@@ -260,6 +261,11 @@ static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
 	ze_usdt->warnings.host = host;
 	ze_usdt->epoll = -1;
 	ze_usdt->prepared = true;
+	ze_usdt->broker = broker_new();
+	if (!ze_usdt->broker)
+		return host->fail(host, ENOMEM, "out of memory");
+	ze_usdt->libraries.broker = ze_usdt->drain.counts.broker = ze_usdt->drain.objects.images.broker =
+		ze_usdt->broker;
 	ze_usdt->drain.period_max = ze_usdt->drain_period;
 	ze_usdt->drain.times.is_on = ze_usdt->time != TIME_OFF;
 	ze_usdt->drain.times.is_complete = ze_usdt->time == TIME_ALL;
@@ -272,7 +278,8 @@ static int ze_usdt_prepare(const struct iaprof_host *host, void *instance)
 	result = libraries_prepare(ze_usdt);
 	if (!result)
 		result = descriptors_watch(ze_usdt);
-	return result || ze_usdt->tracer != TRACER_INJECT ? result : tracer_inject(host, ze_usdt->tracer_path);
+	return result || ze_usdt->tracer != TRACER_INJECT ? result
+							  : tracer_inject(host, ze_usdt->broker, ze_usdt->tracer_path);
 }
 
 static int ze_usdt_start(const struct iaprof_host *host, void *instance)
@@ -406,6 +413,7 @@ static void ze_usdt_destroy(const struct iaprof_host *host, void *instance)
 	drain_free(&ze_usdt->drain);
 	stack_reader_free(&ze_usdt->stacks);
 	ze_usdt_bpf__destroy(ze_usdt->skeleton);
+	broker_free(ze_usdt->broker);
 	if (ze_usdt->epoll >= 0)
 		close(ze_usdt->epoll);
 }

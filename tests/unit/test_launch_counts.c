@@ -28,6 +28,7 @@ static struct {
 	struct count_areas areas;
 	pthread_mutex_t lock;       /* of what was fired */
 	pthread_mutex_t areas_lock; /* threads announce their areas */
+	struct broker *broker;      /* until the end of the test program */
 	ARRAY(struct known_launch) fired;
 	uint64_t fired_total;
 	bool countable;
@@ -78,6 +79,13 @@ void probe_share_counts(uint64_t area)
 	pthread_mutex_unlock(&profiler.areas_lock);
 }
 
+static struct count_areas areas_new(void)
+{
+	if (!profiler.broker)
+		profiler.broker = broker_new();
+	return (struct count_areas){ .host = &profiler.host, .broker = profiler.broker, .is_countable = is_countable };
+}
+
 /* Opening mappings requires privileges. */
 static bool profiler_begin(void)
 {
@@ -86,7 +94,7 @@ static bool profiler_begin(void)
 	memset(launched, 0, sizeof launched);
 	memset(profiler.found, 0, sizeof profiler.found);
 	profiler.host = (struct iaprof_host){ .size = sizeof profiler.host, .clock = clock_read, .lost = lost_count };
-	profiler.areas = (struct count_areas){ .host = &profiler.host, .is_countable = is_countable };
+	profiler.areas = areas_new();
 	profiler.fired.count = 0;
 	profiler.fired_total = profiler.lost = 0;
 	profiler.announced = 0;
@@ -280,7 +288,8 @@ static void child_run(struct launch_counts *counts, struct count_block **block)
 	struct count_block *other = NULL;
 
 	memset(launched, 0, sizeof launched);
-	profiler.areas = (struct count_areas){ .host = &profiler.host, .is_countable = is_countable };
+	profiler.broker = NULL; /* the parent's */
+	profiler.areas = areas_new();
 	profiler.fired.count = 0;
 	profiler.fired_total = 0;
 	profiler.announced = 0;
@@ -345,7 +354,7 @@ TEST(without_a_profiler_that_reads_each_launch_fires_the_probe)
 	ck_assert_uint_eq(profiler.fired_total, 201);
 	ck_assert_uint_eq(profiler.announced, 2);
 	count_areas_free(&profiler.areas);
-	profiler.areas = (struct count_areas){ .host = &profiler.host, .is_countable = is_countable };
+	profiler.areas = areas_new();
 	const struct counted_launch other = { &counts, 1, 2, 0, 3 };
 	uint32_t tag;
 	ck_assert(!launch_counts_add(&counts, &block, &other, 2, &tag));

@@ -252,7 +252,9 @@ TEST(libraries_tell_whose_code_it_is)
 	ck_assert_int_eq(label("7f00-7f10 r-xp 00000000 fe:00 12 /libigdrcl.so.d/notes"), CODE_LABEL_NONE);
 	ck_assert_int_eq(label("7f00-7f10 rw-p 00000000 00:00 0 "), CODE_LABEL_NONE);
 
-	ck_assert_int_eq(code_label_of_process((uint32_t)getpid()), CODE_LABEL_NONE);
+	struct broker *broker = broker_new();
+	ck_assert_int_eq(code_label_of_process(broker, (uint32_t)getpid()), CODE_LABEL_NONE);
+	broker_free(broker);
 }
 
 TEST(labels_are_asked_for_and_remembered)

@@ -39,6 +39,7 @@ struct client_watch {
 	bool anew;  /* and none was before */
 	struct client_news news;
 	struct code_labels labels;
+	struct broker *broker; /* of the thread; NULL: not needed yet */
 
 	/* Used only by the thread. */
 	struct client_scan scan;
@@ -173,6 +174,13 @@ static void clients_read(struct client_watch *watch)
 	watch->next_reading = clock_monotonic() + (pause < READING_PERIOD_MAX ? pause : READING_PERIOD_MAX);
 }
 
+static enum code_label label_read(struct client_watch *watch, uint32_t pid)
+{
+	if (!watch->broker)
+		watch->broker = broker_new();
+	return watch->broker ? code_label_of_process(watch->broker, pid) : CODE_LABEL_NONE;
+}
+
 /* Called with the lock held, which is released while /proc is read. Returns the time of the next action. */
 static uint64_t round_do(struct client_watch *watch)
 {
@@ -194,7 +202,7 @@ static uint64_t round_do(struct client_watch *watch)
 		if (pid)
 			client_scan_search_process(&watch->scan, pid, now);
 		if (pid)
-			label = code_label_of_process(pid);
+			label = label_read(watch, pid);
 		clients_note(watch);
 		pthread_mutex_lock(&watch->lock);
 		if (searches)
@@ -299,6 +307,7 @@ void client_watch_free(struct client_watch *watch)
 			return;
 		}
 	}
+	broker_free(watch->broker);
 	client_scan_free(&watch->scan);
 	client_news_free(&watch->news);
 	client_news_free(&watch->fresh);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See code_label.h. */
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
+#include "base/cleanup.h"
 #include "code_label.h"
+#include "text/text_span.h"
 
 #define LOOK_AGAIN UINT64_C(5000000000) /* ns */
 
@@ -43,22 +44,14 @@ const char *code_label_text(enum code_label label)
 	return texts[label];
 }
 
-enum code_label code_label_of_process(uint32_t pid)
+enum code_label code_label_of_process(struct broker *broker, uint32_t pid)
 {
-	char path[32], line[4608]; /* PATH_MAX and the preceding fields */
-	bool begins = true, seen[3] = { false };
-
-	snprintf(path, sizeof path, "/proc/%u/maps", pid);
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return CODE_LABEL_NONE;
-	for (unsigned i = 0; i < LINES_MAX && fgets(line, sizeof line, file); i++) {
-		size_t size = strcspn(line, "\n");
-		if (begins)
-			seen[code_label_of_mapping(line, size)] = true;
-		begins = line[size] == '\n';
-	}
-	fclose(file);
+	bool seen[3] = { false };
+	size_t length = 0;
+	CLEANUP_FREE char *maps = broker_read_all(broker, pid, BROKER_MAPS, &length);
+	struct text_span rest = { maps, length }, line;
+	for (unsigned i = 0; i < LINES_MAX && rest.length && span_take_field(&rest, '\n', &line); i++)
+		seen[code_label_of_mapping(line.text, line.length)] = true;
 	if (seen[CODE_LABEL_RUNTIME] == seen[CODE_LABEL_MESA])
 		return CODE_LABEL_NONE;
 	return seen[CODE_LABEL_RUNTIME] ? CODE_LABEL_RUNTIME : CODE_LABEL_MESA;

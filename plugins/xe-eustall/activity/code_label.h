@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "broker/broker.h"
 
 enum code_label {
 	CODE_LABEL_NONE = 0,
@@ -29,8 +30,8 @@ struct code_labels {
 	} processes[CODE_LABEL_PROCESSES];
 };
 
-/* Reads a process's mappings, which may block. Returns CODE_LABEL_NONE if libraries of both kinds are mapped. */
-enum code_label code_label_of_process(uint32_t pid);
+/* Reads a process's mappings. Returns CODE_LABEL_NONE if libraries of both kinds are mapped. */
+enum code_label code_label_of_process(struct broker *broker, uint32_t pid);
 
 /*
  * Returns the label of a busy process. Requests a lookup if it is unknown, and again after some seconds, because the
