@@ -22,9 +22,8 @@ import processes  # noqa: E402
 
 PROGRAMS = os.environ['TEST_HOSTILE_PROGRAMS']
 # BURNER keeps a CPU busy; TRUTH and SAMPLED sleep most of the time.
-TRUTH, BURNER, SAMPLED, GENERATED, MANY_MAPPINGS, INVENTED_PATHS, HELD_MEMORY = (
-    os.path.join(PROGRAMS, name) for name in (
-        'truth', 'burner', 'sampled', 'generated_code', 'many_mappings', 'invented_paths', 'held_memory'))
+TRUTH, BURNER, SAMPLED, GENERATED, MANY_MAPPINGS, INVENTED_PATHS = (os.path.join(PROGRAMS, name) for name in (
+    'truth', 'burner', 'sampled', 'generated_code', 'many_mappings', 'invented_paths'))
 
 # An id that no account has. Not 65534, which user namespaces show for every id that they lack.
 USER = 61234

@@ -10,7 +10,7 @@ import zlib
 
 import elf
 import silent_fuse
-from attack import GENERATED, HELD_MEMORY, SAMPLED, USER, attack_folder, give, own_name, sparse_file, user_program
+from attack import GENERATED, PROGRAMS, SAMPLED, USER, attack_folder, give, own_name, sparse_file, user_program
 from harness import Skip, own_mounts, wait_until, write
 
 GIB = 1 << 30
@@ -201,7 +201,7 @@ def start_held_program(programs):
     """A program whose lock of its address space is held while a file system does not answer."""
     page = os.sysconf('SC_PAGE_SIZE')
     server, path = mount_fuse(programs, (page, 2 * page))
-    process = programs.start(HELD_MEMORY, path, ready=True)
+    process = programs.start(os.path.join(PROGRAMS, 'held_memory'), path, ready=True)
     # Until then the program cannot end.
     programs.callback(server.kill)
     silence(server)
@@ -209,4 +209,17 @@ def start_held_program(programs):
     process.stdin.flush()
     reader = programs.start('cat', f'/proc/{process.pid}/environ')
     wait_until(lambda: waits_for_memory(reader), 'a reader of the memory')
+    return process
+
+
+def start_on_unread_page(programs, program):
+    """A program that refers to the second page of a file whose server does not answer any more; none of it was read."""
+    page = os.sysconf('SC_PAGE_SIZE')
+    server, path = mount_fuse(programs, (2 * page, 3 * page))
+    process = programs.start(os.path.join(PROGRAMS, program), path, ready=True)
+    # Until then nothing that waits for it ends.
+    programs.callback(server.kill)
+    silence(server)
+    process.stdin.write(b'\n')
+    process.stdin.flush()
     return process

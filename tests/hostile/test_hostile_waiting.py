@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Programs for which iaprof would wait forever if it read their memory or their files itself."""
+import os
+
 import attack
 import attacks
-from harness import case, main
+from harness import Skip, case, main
+import web_server
 
 HELD = f'processes of user {attack.USER}'
 NEEDS = [*attack.needs(), attacks.needs_fuse]
@@ -14,6 +17,47 @@ def memory_held():
     with attack.Programs() as programs:
         attacks.start_held_program(programs)
         attack.attacked(programs, refused=[f'environments of {HELD}', f'mappings of {HELD}']).judge()
+
+
+@case('memory-held: --check', needs=NEEDS)
+def memory_held_check():
+    with attack.Programs() as programs:
+        process = attacks.start_held_program(programs)
+        run = attack.Run('--check', '-s', 'ze-usdt', programs=programs)
+        if 'ze-usdt' not in run.out:
+            raise Skip('built without source ze-usdt')
+        line = next((line for line in run.out.splitlines() if f'process {process.pid} ' in line), '')
+        run.requires('could not be read in time' in line, f'process {process.pid} is not named: {run.out}').judge()
+
+
+@case('fuse-silent: sources that look for libraries', needs=NEEDS)
+def fuse_silent_libraries():
+    with attack.Programs() as programs:
+        path = attacks.start_silent_program(programs)
+        attack.attacked(programs, '-s', 'cpu-stack', '-s', 'ze-usdt:tracer=yes', refused=[os.path.basename(path)]).judge()
+
+
+@case('stack-on-silent-file', needs=NEEDS)
+def stack_on_silent_file():
+    with attack.Programs() as programs:
+        process = attacks.start_on_unread_page(programs, 'stack_on_file')
+        pids = attack.start_truth(programs)
+        run = attack.Run(*attack.PROFILE, '-s', 'cpu-stack', '-s', 'off-cpu', '-p', ','.join(map(str, [process.pid, *pids])),
+                         signal_at=1, sampled=pids, programs=programs)
+        run.requires(run.killed or run.status == 0, f'exit status {run.status}')
+        run.names('cannot read the threads that are asleep').judge()
+
+
+@case('context-on-silent-file', needs=NEEDS)
+def context_on_silent_file():
+    with attack.Programs() as programs, web_server.Receiver() as server:
+        process = attacks.start_on_unread_page(programs, 'silent_context')
+        sampled = [*attack.start_truth(programs), process.pid]
+        run = attack.Run('-k', 'folded:lines=yes,output=profile', '-k', f'otlp:endpoint={server.url}', signal_at=1,
+                         sampled=sampled, programs=programs).completes()
+        if 'no sink otlp' in run.err:
+            raise Skip('built without sink otlp')
+        run.requires(run.killed or server.bodies, 'no profile was sent').judge()
 
 
 if __name__ == '__main__':
