@@ -110,6 +110,12 @@ static int open_by_mapping(struct mapped_file *file, struct broker *broker, cons
 	return open_candidate(file, broker, request, -1, path, BY_MAPPING);
 }
 
+/* Returns whether a file was found, but its file system may not be used. */
+static bool is_refused(int code)
+{
+	return code == -EOPNOTSUPP || code == -ETIMEDOUT;
+}
+
 int mapped_file_open(struct mapped_file *file, struct broker *broker, const struct mapped_file_request *request)
 {
 	const struct process *process = request->process;
@@ -139,12 +145,12 @@ int mapped_file_open(struct mapped_file *file, struct broker *broker, const stru
 		if (!code && (certain || !running))
 			return 0;
 	}
-	if (!running || code == -EOPNOTSUPP || code == -ETIMEDOUT)
+	if (!running || is_refused(code))
 		return code;
 	struct mapped_file by_name = *file;
 	*file = (struct mapped_file){ .descriptor = -1 };
 	int mapping_code = open_by_mapping(file, broker, request);
-	if (mapping_code && process->root < 0 && code) {
+	if (mapping_code && !is_refused(mapping_code) && process->root < 0 && code) {
 		CLEANUP_CLOSE int root = process_root_open(process->pid);
 		if (root >= 0)
 			mapping_code = open_by_name(file, broker, request, root);
@@ -157,5 +163,5 @@ int mapped_file_open(struct mapped_file *file, struct broker *broker, const stru
 	}
 	/* Neither attempt was better than the first; errors from the file system of the process take precedence. */
 	*file = by_name;
-	return code && (mapping_code == -EOPNOTSUPP || mapping_code == -ETIMEDOUT) ? mapping_code : code;
+	return code && is_refused(mapping_code) ? mapping_code : code;
 }

@@ -133,7 +133,16 @@ static int identify(int folder, const char *path, int flags, struct file_identit
 	identity->born = status.stx_mask & STATX_BTIME ? nanoseconds(&status.stx_btime) : 0;
 	identity->owner = status.stx_uid;
 	identity->mode = status.stx_mode & 07777;
-	return S_ISREG(status.stx_mode) ? 0 : S_ISDIR(status.stx_mode) ? -EISDIR : -EINVAL;
+	switch (status.stx_mode & S_IFMT) {
+	case S_IFREG:
+		return 0;
+	case S_IFDIR:
+		return -EISDIR;
+	case S_IFLNK:
+		return -ELOOP;
+	default:
+		return -EINVAL;
+	}
 }
 
 void file_identify_mapped(uint32_t pid, const struct broker_range *range, struct file_identity *identity)

@@ -4,14 +4,18 @@ path."""
 import contextlib
 import os
 import shutil
+import signal
+import stat
 import struct
+import sys
 import tempfile
 import zlib
 
 import elf
 import silent_fuse
 from attack import GENERATED, PROGRAMS, SAMPLED, USER, attack_folder, give, own_name, sparse_file, user_program
-from harness import Skip, own_mounts, wait_until, write
+from harness import Skip, own_mounts, read, wait_until, write
+import processes
 
 GIB = 1 << 30
 DEBUG_LINK = '.gnu_debuglink'
@@ -223,3 +227,26 @@ def start_on_unread_page(programs, program):
     process.stdin.write(b'\n')
     process.stdin.flush()
     return process
+
+
+def start_overlay_program(programs):
+    """A program on an overlay of its user above a silent file system, executed in this mount namespace."""
+    device = os.path.join(attack_folder(), 'fuse-node')
+    os.mknod(device, stat.S_IFCHR | 0o666, os.stat('/dev/fuse').st_rdev)
+    os.chmod(device, 0o666)
+    text = elf.Image(SAMPLED).find('.text')
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'overlay_program.py')
+    process = programs.start(sys.executable, script, device, SAMPLED, str(text.offset), str(text.offset + text.size),
+                             str(USER), user=0, ready=True)
+    server = [pid for pid in processes.descendants(process.pid) if pid != process.pid]
+    for pid in server:
+        programs.callback(kill, pid)
+    wait_until(lambda: read(f'/proc/{process.pid}/comm').startswith(silent_fuse.FILE_NAME[:4])
+               and cpu_ticks(process.pid) > 2, 'the program on the overlay')
+    silence(process)
+    return silent_fuse.FILE_NAME
+
+
+def kill(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)

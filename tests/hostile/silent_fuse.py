@@ -14,8 +14,8 @@ import struct
 import subprocess
 import sys
 
-LOOKUP, FORGET, GETATTR, OPEN, READ, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, BATCH_FORGET = (
-    1, 2, 3, 14, 15, 18, 25, 26, 27, 29, 36, 42)
+LOOKUP, FORGET, GETATTR, OPEN, READ, STATFS, RELEASE, FLUSH, INIT, OPENDIR, RELEASEDIR, INTERRUPT, BATCH_FORGET = (
+    1, 2, 3, 14, 15, 17, 18, 25, 26, 27, 29, 36, 42)
 INVALIDATE_INODE = 2
 ENOENT, ENOSYS = 2, 38
 FILE = 2
@@ -59,6 +59,8 @@ class Server:
         elif opcode == READ:
             _, offset, size = struct.unpack_from('<QQI', body)
             self.send(unique, 0, self.contents[offset:offset + size])
+        elif opcode == STATFS:
+            self.send(unique, 0, struct.pack('<5Q10I', 0, 0, 0, 0, 0, 4096, 255, 4096, *[0] * 7))
         elif opcode in (RELEASE, RELEASEDIR, FLUSH):
             self.send(unique, 0)
         else:
@@ -91,6 +93,10 @@ def serve(descriptor, path, kept_begin, kept_end, user):
     with open(path, 'rb') as file:
         server = Server(descriptor, file.read())
     become(user)
+    serve_until_silent(server, kept_begin, kept_end)
+
+
+def serve_until_silent(server, kept_begin, kept_end):
     server.serve()
     kept_begin, kept_end = kept_begin // PAGE * PAGE, -(-kept_end // PAGE) * PAGE
     server.forget(0, kept_begin)
@@ -99,17 +105,23 @@ def serve(descriptor, path, kept_begin, kept_end, user):
     sys.stdin.read()
 
 
+def mount(library, descriptor, folder, user):
+    """Mounts the file system of a descriptor of /dev/fuse. Returns 0 or an errno."""
+    MS_NOSUID, MS_NODEV = 2, 4
+    text = f'fd={descriptor},rootmode=40000,user_id={user},group_id={user},allow_other'
+    failed = library.mount(b'silent', folder.encode(), b'fuse', MS_NOSUID | MS_NODEV, text.encode())
+    return ctypes.get_errno() if failed else 0
+
+
 @contextlib.contextmanager
 def mounted(folder, program, kept, user):
     """The file system at a folder, with a copy of program in it; gives the server, a process of the user. As
     fusermount3 of an administrator who set user_allow_other would mount it. At the end the server dies, so that
     nothing waits for it any more."""
     library = ctypes.CDLL(None, use_errno=True)
-    MS_NOSUID, MS_NODEV, MNT_DETACH = 2, 4, 2
+    MNT_DETACH = 2
     descriptor = os.open('/dev/fuse', os.O_RDWR)
-    text = f'fd={descriptor},rootmode=40000,user_id={user},group_id={user},allow_other'
-    if library.mount(b'silent', folder.encode(), b'fuse', MS_NOSUID | MS_NODEV, text.encode()):
-        error = ctypes.get_errno()
+    if error := mount(library, descriptor, folder, user):
         os.close(descriptor)
         raise OSError(error, f'mount of FUSE: {os.strerror(error)}')
     server = None

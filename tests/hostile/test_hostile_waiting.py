@@ -37,6 +37,14 @@ def fuse_silent_libraries():
         attack.attacked(programs, '-s', 'cpu-stack', '-s', 'ze-usdt:tracer=yes', refused=[os.path.basename(path)]).judge()
 
 
+@case('overlay-above-silent-fuse', needs=NEEDS)
+def overlay_above_silent_fuse():
+    """The processes of its namespaces wait for it, and end with the server."""
+    with attack.Programs() as programs:
+        name = attacks.start_overlay_program(programs)
+        attack.attacked(programs, refused=[name]).judge()
+
+
 @case('stack-on-silent-file', needs=NEEDS)
 def stack_on_silent_file():
     with attack.Programs() as programs:
