@@ -22,6 +22,7 @@ struct engine {
 
 	/* Loop thread. */
 	struct broker *broker;     /* opens and reads what sideband and mapped_files refer to */
+	uint64_t broker_cost;      /* its CPU time that is part of the progress, ns */
 	struct sideband *sideband; /* NULL: processes are not followed */
 	struct loop_watch *events_watch, *drain_watch;
 	uint64_t drain_begin;  /* time since when process events wait to be read together */

@@ -78,8 +78,10 @@ void process_feed_drain(struct engine *engine)
 		sideband_begin_period(engine->sideband);
 	}
 	events_sent(engine, sideband_drain(engine->sideband));
+	uint64_t broker_cost = broker_cpu_time(engine->broker);
 	pthread_mutex_lock(&engine->progress_lock);
-	engine->progress.events_cost += clock_read(CLOCK_THREAD_CPUTIME_ID) - begin;
+	engine->progress.events_cost += clock_read(CLOCK_THREAD_CPUTIME_ID) - begin + broker_cost - engine->broker_cost;
+	engine->broker_cost = broker_cost;
 	pthread_mutex_unlock(&engine->progress_lock);
 }
 

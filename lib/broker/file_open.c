@@ -158,7 +158,9 @@ void file_identify_mapped(uint32_t pid, const struct broker_range *range, struct
 static int reopen(int found, const struct broker_open *request, int root, struct file_identity *identity)
 {
 	int code = identify(found, "", AT_EMPTY_PATH, identity);
-	if (code != (request->is_folder ? -EISDIR : 0))
+	if (request->is_folder)
+		code = code == -EISDIR ? 0 : -ENOTDIR;
+	if (code)
 		return code;
 	if (!is_ordinary(found, request, root))
 		return -EOPNOTSUPP;

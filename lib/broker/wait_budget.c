@@ -11,7 +11,7 @@
 #define USER_PART 100
 #define ALL_MAX (2 * NANOSECONDS_PER_SECOND)
 #define ALL_PART 20
-/* Further users share the last account. */
+/* Further users but root share the last account. */
 #define USERS_MAX 1024
 /* How long a process that did not answer is not asked again, ns: its pid may be that of another one by then. */
 #define SILENT_FOR (10 * NANOSECONDS_PER_SECOND)
@@ -21,7 +21,7 @@ static struct waited_user *find(struct wait_budget *budget, uint32_t user)
 	for (size_t i = 0; i < budget->users.count; i++)
 		if (budget->users.items[i].user == user)
 			return &budget->users.items[i];
-	return budget->users.count < USERS_MAX ? NULL : &budget->users.items[USERS_MAX - 1];
+	return budget->users.count < USERS_MAX || user == 0 ? NULL : &budget->users.items[USERS_MAX - 1];
 }
 
 static bool is_silent(const struct wait_budget *budget, uint32_t pid, uint64_t now)
