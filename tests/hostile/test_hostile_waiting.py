@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Programs for which iaprof would wait forever if it read their memory or their files itself."""
+import itertools
 import os
 
 import attack
 import attacks
-from harness import Skip, case, main
+from harness import Skip, case, main, read
 import web_server
 
 HELD = f'processes of user {attack.USER}'
@@ -43,6 +44,29 @@ def overlay_above_silent_fuse():
     with attack.Programs() as programs:
         name = attacks.start_overlay_program(programs)
         attack.attacked(programs, refused=[name]).judge()
+
+
+@case('announced-on-silent-fuse', needs=NEEDS)
+def announced_on_silent_fuse():
+    """A probe of the program announces code in a file that nobody can open."""
+    program = os.environ['TEST_ZE_FIRE']
+    if not os.path.exists(program):
+        raise Skip('built without programs with probes')
+    with attack.Programs() as programs:
+        server, path = attacks.mount_fuse(programs, (4096, 8192))
+        attacks.silence(server)
+        process = programs.start(program)
+        module = itertools.count(1)
+
+        def announce(recorded, _):
+            if recorded > 0:
+                process.stdin.write(f'compile {path} {next(module)}\n'.encode())
+                process.stdin.flush()
+        pids = attack.start_truth(programs)
+        run = attack.Run(*attack.PROFILE, '-s', 'cpu-stack', '-s', 'ze-usdt:tracer=no', '-p',
+                         ','.join(map(str, [process.pid, *pids])), signal_at=1, sampled=pids, programs=programs, during=announce,
+                         until=lambda: path in read('iaprof.err'))
+        run.completes().names(path).judge()
 
 
 @case('stack-on-silent-file', needs=NEEDS)
