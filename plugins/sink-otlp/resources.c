@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "process/process_cgroup.h"
 #include "process/process_rank.h"
+#include "process/process_stat.h"
 #include "process_context.h"
 
 /* Longest interval between lookups of a process without a service, in profiles. */
@@ -44,17 +45,6 @@ static bool add_environment(struct resource *resource, struct broker *broker, ui
 		snprintf(rank_text, sizeof rank_text, "%" PRIu32, rank);
 	return resource_add(resource, "service.name", value) && resource_add(resource, "process.rank", rank_text) &&
 	       (!attributes || resource_add_list(resource, attributes));
-}
-
-/* Returns the effective user of a process, who may hide it from stat(); UINT32_MAX: it has ended. */
-static uint32_t user_of(uint32_t pid)
-{
-	char path[64];
-	CLEANUP_FREE char *status = NULL;
-	uint32_t user;
-	snprintf(path, sizeof path, "/proc/%" PRIu32 "/status", pid);
-	const char *line = small_file_read(path, &status) ? strstr(status, "\nUid:") : NULL;
-	return line && sscanf(line, "\nUid: %*u %" SCNu32, &user) == 1 ? user : UINT32_MAX;
 }
 
 static void append_key(struct text *key, const struct resource *resource)
@@ -118,7 +108,8 @@ static bool find_or_add(struct resources *resources, struct resource *resource, 
 static uint32_t read_resource(struct resources *resources, uint32_t pid, bool *has_service)
 {
 	struct resource resource = { 0 }, container = { 0 };
-	uint32_t user = user_of(pid), index;
+	uint32_t user = UINT32_MAX, index;
+	(void)process_user(pid, &user); /* unknown if it has ended */
 	/*
 	 * Parts for which there is no memory are omitted. Attributes that a process publishes at run time take
 	 * precedence over its environment.
