@@ -473,19 +473,30 @@ static uint32_t waiting_user(struct sideband *sideband, const struct waiting *wa
 	return text_budget_user(&sideband->texts, sideband_event_process(bytes, waiting->size));
 }
 
-/* Finds the user of most of the events that wait: by a majority vote, which a count confirms. */
+/* Finds the user of most of the bytes that wait: by a majority vote, which a sum confirms. */
 static void flood_find(struct sideband *sideband)
 {
-	size_t step = sideband->waiting.count / FLOOD_EVENTS + 1, lead = 0, count = 0, all = 0;
+	size_t step = sideband->waiting.count / FLOOD_EVENTS + 1;
+	uint64_t lead = 0, sum = 0, all = 0;
 	uint32_t candidate = FLOOD_UNKNOWN;
 	for (size_t i = 0; i < sideband->waiting.count; i += step) {
 		uint32_t user = waiting_user(sideband, &sideband->waiting.items[i]);
-		candidate = lead ? candidate : user;
-		lead += user == candidate ? 1 : -(size_t)1;
+		uint64_t size = sideband->waiting.items[i].size;
+		if (user == candidate) {
+			lead += size;
+		} else if (lead >= size) {
+			lead -= size;
+		} else {
+			candidate = user;
+			lead = size - lead;
+		}
 	}
-	for (size_t i = 0; i < sideband->waiting.count; i += step, all++)
-		count += waiting_user(sideband, &sideband->waiting.items[i]) == candidate;
-	bool is_flood = count > all / 2 && !user_accounts_trust(&sideband->users, candidate);
+	for (size_t i = 0; i < sideband->waiting.count; i += step) {
+		uint64_t size = sideband->waiting.items[i].size;
+		sum += waiting_user(sideband, &sideband->waiting.items[i]) == candidate ? size : 0;
+		all += size;
+	}
+	bool is_flood = sum > all / 2 && !user_accounts_trust(&sideband->users, candidate);
 	sideband->flood_user = is_flood ? candidate : FLOOD_UNKNOWN;
 }
 
