@@ -285,6 +285,15 @@ def processes_are_chosen_and_merged(window):
     equal([(tip.title, tip.rows['Total'].split()[0]) for tip in reader.all_tips(3)], [('a', '500'), ('b', '300')], 'both')
 
 
+def escape_empties_the_search(window):
+    reader = Reader(window, make_page([COUNT], [(0, 500, [Frame('model', PROGRAM, pid=7), Frame('main')])]))
+    assert 'Double-click' not in reader.text('keys-shown'), 'a key of a view that the page does not have'
+    reader.search('mai')
+    reader.press('Enter')
+    reader.press('Escape')
+    equal((reader.evaluate('document.getElementById("search").value'), reader.evaluate('window.iaprof.state.get("search")')), ('', ''), 'the search')
+
+
 def links_show_the_same(window):
     stacks = [(1, 500, gpu_stack(7, 'attention', 'dpas', 'sbid', 16)), (1, 300, gpu_stack(7, 'ffn', 'dpas', 'send', 16)),
               (1, 200, gpu_stack(8, 'ffn', 'dpas', 'sync', 16)), (0, 9000, [Frame('model', PROGRAM, pid=7), Frame('main')])]
@@ -671,7 +680,7 @@ PAGE_CASES = (the_header_names_what_was_profiled, time_of_a_device_is_called_tim
               the_table_has_self_and_total, tables_have_groups, callers_and_callees_are_those_of_the_stacks,
               reasons_among_callees_keep_their_order, callers_are_the_stacks_upside_down, callers_of_device_code,
               filters_leave_stacks_out, processes_are_chosen_and_merged, links_show_the_same,
-              exports_have_what_is_shown, the_answer_comes_first)
+              exports_have_what_is_shown, the_answer_comes_first, escape_empties_the_search)
 
 
 if __name__ == '__main__':

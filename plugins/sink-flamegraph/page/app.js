@@ -209,7 +209,8 @@ class App {
       element('use-option').title = `Kernels with less than a quarter of the samples per time of ${shortName(model.analysis.fullest.name)}`;
     }
     element('layout').hidden = state.get('order') === 'callers';
-    if (element('search') !== document.activeElement)
+    // What is typed stays, but Escape empties the box.
+    if (element('search') !== document.activeElement || !state.get('search'))
       element('search').value = state.get('search');
     for (const key of ['focus', 'ignore', 'hide']) {
       if (element(key) !== document.activeElement)
@@ -304,7 +305,7 @@ class App {
 
   showStatus() {
     const { view, model, flame } = this, status = element('keys-shown');
-    const hidden = view === 'code' && this.code.data.isCpu ? ['Enter', 'p'] : [];
+    const hidden = view === 'code' && this.code.data.isCpu ? ['Enter', 'p'] : this.code ? [] : ['Double-click'];
     status.replaceChildren(...VIEW_KEYS[view].filter(([key]) => !hidden.includes(key)).map(([key, text]) => make('span', {}, make('kbd', { textContent: key }), ` ${text}`)));
     const right = element('facts-shown');
     right.replaceChildren();
