@@ -61,9 +61,10 @@ uint32_t test_records_of_each_type(struct test_bytes *records)
 		record_begin(&record, type, size, UINT64_MAX - type);
 		if (type == IAPROF_RECORD_STRING) {
 			record.string.length = sizeof record - sizeof record.string - 1;
+			record.string.array_offset = 0;
 			record.bytes[sizeof record - 1] = '\0';
 		} else if (type == IAPROF_RECORD_STACK)
-			record.stack.count = 40;
+			record.stack.count = 40, record.stack.array_offset = 0;
 		else if (type == IAPROF_RECORD_PROCESS)
 			record.process.event = IAPROF_PROCESS_EXEC;
 		else if (type == IAPROF_RECORD_MAPPING)
@@ -73,26 +74,29 @@ uint32_t test_records_of_each_type(struct test_bytes *records)
 		else if (type == IAPROF_RECORD_STALL_REASON)
 			record.stall_reason.id = 63;
 		else if (type == IAPROF_RECORD_STALL_SAMPLE)
-			record.stall_sample.reason_count = 17;
+			record.stall_sample.reason_count = 17, record.stall_sample.array_offset = 0;
 		else if (type == IAPROF_RECORD_FRAMES)
-			record.frames.frame_count = 2;
+			record.frames.frame_count = 2, record.frames.array_offset = record.frames.element_size = 0;
 		else if (type == IAPROF_RECORD_STACK_FRAMES)
-			record.stack_frames.stack = record.stack_frames.frame_count = 1;
+			record.stack_frames.stack = record.stack_frames.frame_count = 1,
+			record.stack_frames.array_offset = record.stack_frames.element_size = 0;
 		else if (type == IAPROF_RECORD_CODE_FUNCTION)
-			record.code_function.attribute_count = 3;
+			record.code_function.attribute_count = 3, record.code_function.array_offset = 0;
 		else if (type == IAPROF_RECORD_CODE_LISTING)
 			record.listing.attribute_count = record.listing.instruction_count =
-				record.listing.producer_count = 0;
+				record.listing.producer_count = record.listing.array_offset =
+					record.listing.element_size = 0;
 		else if (type == IAPROF_RECORD_PROFILE_STACK)
-			record.profile_stack.frame_count = 7;
+			record.profile_stack.frame_count = 7,
+			record.profile_stack.array_offset = record.profile_stack.element_size = 0;
 		else if (type == IAPROF_RECORD_CALL_NODE)
 			record.call_node.parent = 0;
 		else if (type == IAPROF_RECORD_HISTOGRAM)
-			record.histogram.bucket_count = 7;
+			record.histogram.bucket_count = 7, record.histogram.array_offset = 0;
 		else if (type == IAPROF_RECORD_JOB)
 			record.job.state = IAPROF_JOB_ABORTED;
 		else if (type == IAPROF_RECORD_MODULE)
-			record.module.build_id_size = 33;
+			record.module.build_id_size = 33, record.module.array_offset = 0;
 		else if (type == IAPROF_RECORD_SOURCE_TEXT)
 			record.source_text = (struct iaprof_record_source_text){
 				.header = record.header, .file = 1, .size = 1000, .offset = 7, .length = 360
