@@ -52,7 +52,7 @@ def query(*arguments, status=0):
 def table(capture, path, rows='stacks'):
     path.parent.mkdir(parents=True, exist_ok=True)
     keys = 'newline=lf,escape=no' + (',pid=no' if rows == 'stacks' else '')
-    run = iaprof('--replay', capture, '-k', f'csv:rows={rows},{keys}', '-o', path)
+    run = iaprof('--replay', str(capture), '-k', f'csv:rows={rows},{keys}', '-o', str(path))
     equal(run.status, COMPLETE, 'exit status')
     with open(path, newline='', encoding='utf-8') as file:
         return list(csv.DictReader(file))
