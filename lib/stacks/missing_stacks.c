@@ -8,7 +8,8 @@
 void missing_stacks_report(const struct iaprof_host *host, const struct iaprof_profile *profile)
 {
 	bool is_last = profile->flags & IAPROF_PROFILE_TOTAL && !(profile->flags & IAPROF_PROFILE_DIFFERENCE);
-	if (!is_last || profile->value_count)
+	/* A run that profiled something states its number of samples. */
+	if (!is_last || profile->value_count || !(host->target(host)->flags & IAPROF_TARGET_RECORDED))
 		return;
 	const struct iaprof_activity *activity = profile->activity;
 	if (profile->jobs_done || (activity && activity->histogram_count))

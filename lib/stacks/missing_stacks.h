@@ -5,5 +5,5 @@
 #include <iaprof/host.h>
 #include <iaprof/profile.h>
 
-/* Warns if a profile of the whole run has no stacks, and states what it has instead. */
+/* Warns if a profile of a whole recorded run has no stacks, and states what it has instead. */
 void missing_stacks_report(const struct iaprof_host *host, const struct iaprof_profile *profile);

@@ -48,15 +48,15 @@ def wanted_output(steps=STEPS):
     return f'{steps} steps, {total % 2**32}\n'
 
 
-def profile(*arguments, options='', rate=0, steps=STEPS, status=0, time='off', value='', **environment):
-    """Runs the stand-in's program. Returns {(stack, kernel, reason, offset): samples} and the messages."""
+def profile(*arguments, options='', rate=0, steps=STEPS, time='off', value='', **environment):
+    """Runs the stand-in's program, whose status iaprof returns. Returns {(stack, kernel, reason, offset): samples} and the messages."""
     outcome = subprocess.run(
         [IAPROF, '-v', '-s', f'./cuda/iaprof-cuda.so:launch-rate={rate},time={time}{options}', '-k',
          f'folded:output=out.folded{value}', '--',
          './cuda/stand-in/program', str(steps), *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=1800,
         env={**os.environ, **environment})
-    assert outcome.returncode == status, outcome.stderr
+    assert outcome.returncode == STATUS, outcome.stderr
     assert outcome.stdout == wanted_output(steps), f'{outcome.stdout!r} {outcome.stderr}'
     assert f'ended with status {STATUS}' in outcome.stderr, outcome.stderr
     found = {}
@@ -117,7 +117,7 @@ def code_of_a_real_compiler_has_lines_and_instructions():
         [IAPROF, '-s', './cuda/iaprof-cuda.so:launch-rate=0,time=off', '--decoder', './cuda/iaprof-cuda-sass.so', '-k',
          'csv:output=out.csv', '-k', 'summary:format=json,output=out.json', '--', './cuda/stand-in/program', str(STEPS), 'training.sm_90.cubin'],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8', check=False, timeout=1800, env={**os.environ, 'STAND_IN_STEP': '112'})
-    assert outcome.returncode == 0, outcome.stderr
+    assert outcome.returncode == STATUS, outcome.stderr
     with open('out.json', encoding='utf-8') as file:
         summary = json.load(file)
     assert summary['with_lines'] == summary['total'] == 6000, summary

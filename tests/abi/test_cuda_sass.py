@@ -184,9 +184,10 @@ def image(version, flags, machine=190):
 @case
 def the_plugin_reads_the_architecture_of_both_versions_of_images():
     plugin = ctypes.CDLL('./plugin.so')
-    plugin.iaprof_plugin_register.restype = ctypes.POINTER(ctypes.c_void_p * 31)
-    functions = plugin.iaprof_plugin_register().contents
-    code_open, code_close, decode = functions[27:30]
+    # struct iaprof_plugin: six numbers, three texts, the options, then the operations of sources, sinks and decoders.
+    plugin.iaprof_plugin_register.restype = ctypes.POINTER(ctypes.c_void_p * 14)
+    operations = ctypes.cast(plugin.iaprof_plugin_register().contents[11], ctypes.POINTER(ctypes.c_void_p * 9))
+    code_open, code_close, decode = operations.contents[1:4]
     code_open = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(code_open)
     code_close = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(code_close)
     decode = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_void_p)(decode)

@@ -97,10 +97,13 @@ def main():
             used |= {(name, text) for text in allowed if text in line}
             wrong['text'] += [f'{name}:{number} has {word}: {line.strip()}' for word in find_words(words, line, allowed)]
     allowed = [text for _, text in exceptions]
+    # The build puts the names of its own plugins into the loader, which trusts them.
+    built = {folder.name.removeprefix('sink-').removeprefix('decoder-') for folder in (source / 'plugins').iterdir()}
     objects = objects_of_core(source, build)
     for path in objects:
         for text in texts_of_object(path):
-            wrong['objects'] += [f'{path.name} has {word}: {text}' for word in find_words(words, text, allowed)]
+            if not built.issuperset(text.split()):
+                wrong['objects'] += [f'{path.name} has {word}: {text}' for word in find_words(words, text, allowed)]
     if len(files) < 100 or len(objects) < 100:
         wrong['objects'].append(f'only {len(files)} files and {len(objects)} objects')
     wrong['exceptions'] = [f'{path}: {text} is not there' for path, text in exceptions if (path, text) not in used]

@@ -317,15 +317,16 @@ def flamegraph_pl_draws_it():
 
 def others_read_it():
     """The formats' own tests have their readers; here, that there is something in each."""
-    for sink, least in ('speedscope', 50000), ('perfetto', 10000), ('iaprof', 10000):
-        iaprof('-q', '-k', sink, '-o', f'demo.{sink}')
-        size = pathlib.Path(f'demo.{sink}').stat().st_size
+    for sink, file, least in (('speedscope', 'demo.speedscope.json', 50000), ('perfetto', 'demo.pftrace', 10000),
+                              ('iaprof', 'demo.txt', 10000)):
+        iaprof('-q', '-k', sink, '-o', file)
+        size = pathlib.Path(file).stat().st_size
         assert size > least, f'{sink}: {size} bytes'
-    profiles = json.loads(pathlib.Path('demo.speedscope').read_text(encoding='utf-8'))['profiles']
+    profiles = json.loads(pathlib.Path('demo.speedscope.json').read_text(encoding='utf-8'))['profiles']
     sums = [sum(profile['weights']) for profile in profiles if profile['type'] == 'sampled']
     for value in VALUE_TYPES:
         assert total(value) in sums, f'speedscope: {value}: {total(value)} is not among {sums}'
-    lines = pathlib.Path('demo.iaprof').read_text(encoding='utf-8').splitlines()
+    lines = pathlib.Path('demo.txt').read_text(encoding='utf-8').splitlines()
     rows = [line.split('\t') for line in lines if line.startswith('eustall\t')]
     equal(sum(sum(map(int, row[3:])) for row in rows), total('gpu-stalls'), 'stalls in the stream')
 

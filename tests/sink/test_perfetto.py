@@ -244,9 +244,9 @@ def waits_are_threads_that_wait(_):
                             value=100 * MS) for _ in range(3)),
                    record('sample', source=2, time=at(110), first_time=at(10), pid=7, value_type=2, count=6, value=6)],
                   options=['step=10ms'])
-    equal([(time, round(value, 9)) for time, value in trace.counters['process 7', 'off-cpu']], [(at(10), 3), (at(110), 0)],
+    equal([(time, round(value, 9)) for time, value in trace.counters['process 7', 'waiting']], [(at(10), 3), (at(110), 0)],
           'waits')
-    equal([trace.units['process 7', name] for name in ('off-cpu', 'faults')], ['threads', 'samples/s'], 'units')
+    equal([trace.units['process 7', name] for name in ('waiting', 'faults')], ['threads', 'samples/s'], 'units')
 
 
 def what_is_missing_is_stated(_):

@@ -49,6 +49,8 @@ TEST(a_user_fills_only_his_share)
 	ck_assert_ptr_nonnull(mkdtemp(folder));
 	snprintf(image, sizeof image, "%s/image", folder);
 	ck_assert_int_eq(device_images_init(&cache), 0);
+	cache.broker = broker_new();
+	ck_assert_ptr_nonnull(cache.broker);
 	for (unsigned i = 0; i < SHARE; i++) {
 		image_write(i, STRANGER);
 		ck_assert_ptr_nonnull(image_read(&cache, STRANGER, SECOND));
@@ -66,6 +68,7 @@ TEST(a_user_fills_only_his_share)
 	ck_assert_ptr_nonnull(image_read(&cache, STRANGER, 8 * SECOND));
 	ck_assert_uint_eq(cache.users.amount, UINT64_C(1) << 20);
 	device_images_free(&cache);
+	broker_free(cache.broker);
 	unlink(image);
 	rmdir(folder);
 }
