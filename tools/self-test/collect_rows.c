@@ -45,6 +45,7 @@ struct collection {
 
 static char problem[256];
 
+IAPROF_PRINTF(3, 4)
 static int host_fail(const struct iaprof_host *host, int error, const char *format, ...)
 {
 	va_list arguments;
