@@ -21,7 +21,7 @@ static int take_event(void *context, void *data, size_t size)
 	/* Functions that are new in this stack were sent before it. */
 	python_stacks_read(&launches->stacks.python);
 	struct cuda_launch_event merged = *event;
-	uint32_t flags = 0;
+	uint32_t flags = STACK_ENDS_EARLY; /* it may, before the tables of the program are there */
 	if (launches->stacks.python.ring)
 		merged.depth = python_stacks_merge(&launches->stacks.python, event->pid, 0, &flags,
 						   (const uint64_t *)event->addresses, (uint32_t)event->depth,
