@@ -107,7 +107,9 @@ int drain_init(struct drain *drain, const struct iaprof_host *host, struct stack
 	drain->host = host;
 	drain->stacks = stacks;
 	drain->skeleton = skeleton;
-	drain->counts = (struct count_areas){ .host = host, .is_countable = process_is_countable, .context = skeleton };
+	drain->counts.host = host;
+	drain->counts.is_countable = process_is_countable;
+	drain->counts.context = skeleton;
 	drain->map_size = bpf_map__max_entries(skeleton->maps.launches_0);
 	int result = cpu_table_map(&drain->cpus, host, skeleton->maps.processors);
 	if (result)
