@@ -11,8 +11,8 @@ into then; the page has all frames, as its picture has with --minwidth=0, which 
 speedscope is the npm package that TEST_SPEEDSCOPE names, or the one that ./bootstrap test installs into the build folder;
 it opens the folded text of the same stacks as its own command does, from a script beside its page.
 """
+import atexit
 import base64
-import contextlib
 import gzip
 import os
 import pathlib
@@ -111,18 +111,21 @@ def find_speedscope(plugins):
 
 
 class Limited(browser.Browser):
-    """A browser that is ended when it takes too long, for what cannot be asked to stop."""
+    """A tab of a browser of its own, which is ended when it takes too long, for what cannot be asked to stop."""
+
+    def __init__(self):
+        browser.process.cache_clear()
+        super().__init__()
 
     def __enter__(self):
-        self.guard = threading.Timer(LIMIT, lambda: os.killpg(self.process.pid, signal.SIGKILL))
+        self.guard = threading.Timer(LIMIT, lambda: os.killpg(self.process.program.pid, signal.SIGKILL))
         self.guard.start()
         return self
 
     def __exit__(self, *_):
         self.guard.cancel()
-        with contextlib.suppress(OSError):  # what was to be told to one that is gone
-            self.close()
-        self.folder.cleanup()
+        atexit.unregister(self.process.close)
+        self.process.close()
 
 
 def measure_once(path, is_drawn, zoom, back, fragment=''):
@@ -134,7 +137,7 @@ def measure_once(path, is_drawn, zoom, back, fragment=''):
             time.sleep(SETTLING)
             window.call('Page.addScriptToEvaluateOnNewDocument', source=WATCH % is_drawn)
             window.call('Page.navigate', url=path.resolve().as_uri() + fragment)
-            window.wait_for('typeof opened !== "undefined"', LIMIT)
+            window.wait_for('typeof opened !== "undefined"')
             opened = window.evaluate('opened') / 1000
             for level in ZOOM_LEVELS:
                 milliseconds = window.evaluate(zoom % level)
@@ -168,7 +171,7 @@ def measure_views(path):
                 time.sleep(SETTLING)
                 window.call('Page.addScriptToEvaluateOnNewDocument', source=WATCH % PAGE_IS_DRAWN)
                 window.call('Page.navigate', url=path.resolve().as_uri())
-                window.wait_for('typeof opened !== "undefined"', LIMIT)
+                window.wait_for('typeof opened !== "undefined"')
                 window.evaluate('opened')
                 for name, selector, counter in PAGE_VIEWS:
                     seconds = window.evaluate(PAGE_VIEW % tuple(map(repr, (counter, selector, counter)))) / 1000
