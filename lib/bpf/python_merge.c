@@ -254,7 +254,8 @@ uint32_t python_stacks_merge(struct python_stacks *stacks, uint32_t process, uin
 		merge.target = NULL;
 	if (merge.target && !has_python && !(merge.target->flags & IAPROF_PYTHON_UNKNOWN_LAYOUT) && count_loops(&merge))
 		stacks->without++;
-	bool is_greenlet = merge.target && has_python && limit_to_greenlet(&merge);
+	/* Also of stacks without functions of Python: those of a thread are not read before its process is known. */
+	bool is_greenlet = merge.target && limit_to_greenlet(&merge);
 	if (is_greenlet)
 		*flags &= ~(uint32_t)STACK_ENDS_EARLY;
 	if (merge.target && stacks->choice == PYTHON_MIXED && merge.target->flags & IAPROF_PYTHON_UNKNOWN_LAYOUT) {

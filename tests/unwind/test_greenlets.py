@@ -97,7 +97,8 @@ def check(folder, names):
             groups[row['pid']].see(row)
 
     def is_enough():
-        return all(place.is_complete() and len(place.chains) and place.total > 1e9 for place in places.values())
+        # A few samples come before the tables of a program do: they are less than the limit of 6 s.
+        return all(place.is_complete() and len(place.chains) and place.total > 6e9 for place in places.values())
 
     with contextlib.ExitStack() as stack:
         for name, place in places.items():
