@@ -126,7 +126,8 @@ def expect_complete(rows):
     """Every stack ends with the first function of a program or thread, or reports that it is incomplete."""
     ends = {name_of(frames[0]) for _, frames, _, _ in rows if EXHAUSTED not in ' '.join(frames)}
     if not all(OUTERMOST.match(end) for end in ends):
-        raise AssertionError(f'outermost functions: {ends}')
+        wrong = [row for row in rows if not OUTERMOST.match(name_of(row[1][0]))]
+        raise AssertionError(f'outermost functions: {ends}: {wrong[:3]}')
 
 
 def check_truth(truth, rows, most=1, spread=0):
