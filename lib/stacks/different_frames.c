@@ -53,7 +53,8 @@ bool different_frames_make(struct different_frames *frames, const struct iaprof_
 	*frames = (struct different_frames){ .items = calloc(profile->frame_count + 1, sizeof *frames->items),
 					     .numbers = calloc(profile->frame_count + 1, sizeof *frames->numbers),
 					     .lines = options->lines,
-					     .has_classes = IAPROF_HAS_MEMBER(iaprof_profile_frame(profile, 0),
+					     .has_classes = profile->frame_count &&
+							    IAPROF_HAS_MEMBER(iaprof_profile_frame(profile, 0),
 									      profile->frame_size, kernel_class) };
 	bool good = frames->items && frames->numbers;
 	for (uint32_t id = 0; good && id < profile->frame_count; id++) {

@@ -434,8 +434,9 @@ static void add_idle(struct making *making, const struct iaprof_stack *stack, ui
 int profile_summary_make(struct profile_summary *summary, const struct iaprof_profile *profile, uint32_t value_type)
 {
 	struct making making = { .summary = summary,
-				 .has_classes = IAPROF_HAS_MEMBER(iaprof_profile_frame(profile, 0), profile->frame_size,
-								  kernel_class) };
+				 .has_classes =
+					 profile->frame_count && IAPROF_HAS_MEMBER(iaprof_profile_frame(profile, 0),
+										   profile->frame_size, kernel_class) };
 	*summary = (struct profile_summary){ .profile = profile, .value_type = value_type };
 	summary->is_device = value_type < profile->value_type_count &&
 			     value_type_is_of_device(iaprof_profile_value_type(profile, value_type));
