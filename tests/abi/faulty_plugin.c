@@ -397,7 +397,7 @@ static const struct iaprof_decoder_operations operations = {
 };
 #define OPERATIONS .kind = IAPROF_PLUGIN_DECODER, .decoder = &operations
 #else
-static const struct iaprof_source_operations operations = {
+__attribute__((unused)) static const struct iaprof_source_operations operations = {
 #ifdef FAULT_OPERATIONS
 	.size = 16,
 #else
