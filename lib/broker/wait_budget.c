@@ -13,6 +13,8 @@
 #define ALL_PART 20
 /* Further users but root share the last account. */
 #define USERS_MAX 1024
+/* A process that takes so long is taken for one that does not answer, ns: a little less than BROKER_READ_TIMEOUT. */
+#define SILENT_AFTER (NANOSECONDS_PER_SECOND / 5)
 /* How long a process that did not answer is not asked again, ns: its pid may be that of another one by then. */
 #define SILENT_FOR (10 * NANOSECONDS_PER_SECOND)
 
@@ -40,7 +42,9 @@ bool wait_budget_allows(struct wait_budget *budget, uint32_t user, uint32_t pid)
 	if (budget->waited && is_silent(budget, pid, now))
 		return false;
 	const struct waited_user *known = find(budget, user);
-	if (known && known->waited > USER_MAX + (now - budget->begin) / USER_PART)
+	uint64_t most =
+		user == 0 ? ALL_MAX + (now - budget->begin) / ALL_PART : USER_MAX + (now - budget->begin) / USER_PART;
+	if (known && known->waited > most)
 		return false;
 	return user == 0 || budget->waited <= ALL_MAX + (now - budget->begin) / ALL_PART;
 }
@@ -49,8 +53,9 @@ void wait_budget_charge(struct wait_budget *budget, uint32_t user, uint32_t pid,
 {
 	if (waited <= USUAL)
 		return;
-	budget->silent[budget->next++ % SILENT_PROCESSES_MAX] =
-		(struct silent_process){ .pid = pid, .since = clock_monotonic() };
+	if (waited >= SILENT_AFTER)
+		budget->silent[budget->next++ % SILENT_PROCESSES_MAX] =
+			(struct silent_process){ .pid = pid, .since = clock_monotonic() };
 	struct waited_user *known = find(budget, user);
 	if (!known && array_push(&budget->users, ((struct waited_user){ .user = user })))
 		known = &budget->users.items[budget->users.count - 1];
