@@ -64,7 +64,7 @@ int broker_open_memory(struct broker *broker, uint32_t pid, const struct deadlin
 /*
  * The functions below wait BROKER_READ_TIMEOUT at most, and return a negative errno: -ETIMEDOUT if there was no answer,
  * -EDQUOT if the process did not answer within the last ten seconds, or if processes of the same user have used up the
- * time for which they may be waited for: a second, and 1 % of the run; all users but root together two, and 5 %.
+ * time for which they may be waited for: a second, and 1 % of the run; root, and all others together, two, and 5 %.
  */
 
 /* A file of a process: by its mapping, or if there is none or it has changed, by its path. */
